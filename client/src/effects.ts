@@ -1,7 +1,7 @@
 import { isPassing } from './errors.ts'
 import type { Requests } from './requests.ts'
 import type { ListPath, Row, Schemas } from './types.ts'
-import { createWatch } from './watch.ts'
+import { createWatch, isHash } from './watch.ts'
 
 /*
  * A hash that a wallet gives is a claim, and some wallets give none. So what a transaction did decides whether it is the
@@ -40,12 +40,23 @@ export type Effects = {
   owns(transaction: Transaction): boolean
   /** Whether transactions that are mined did all that the steps do. `isConfirmed`: the wallet reports it. */
   covers(transactions: readonly Transaction[], isConfirmed: boolean): boolean
-  /** Finds a transaction by what it created; undefined when the steps create nothing. */
-  readonly find: ((signal: AbortSignal | undefined) => Promise<Transaction | undefined>) | undefined
+  /** Finds the transactions by what they created or logged. */
+  find(isConfirmed: boolean, signal: AbortSignal | undefined): Promise<readonly Transaction[] | undefined>
 }
 
+/** Reads logs from the node of the wallet (`eth_getLogs`). What it returns is a claim too. */
+export type ReadLogs = (filter: object) => Promise<unknown>
+
+/** Most logs that are searched, and most transactions of them that are looked up. */
+const MAX_LOGS = 10_000
+const MAX_FOUND = 100
+
 /** The effects of steps of a plan that are handed to a wallet after block `after`. */
-export const effectsOf = (api: Requests, plan: Plan, steps: readonly Step[], after: number): Effects => {
+export const effectsOf = (
+  api: Requests,
+  plan: Plan,
+  { steps, after, readLogs }: { readonly steps: readonly Step[]; readonly after: number; readonly readLogs: ReadLogs },
+): Effects => {
   const from = plan.from.toLowerCase()
   const isFrom = (value: unknown): boolean => String(value).toLowerCase() === from
   const calls = steps.map(({ transaction }) => transaction)
@@ -89,41 +100,69 @@ export const effectsOf = (api: Requests, plan: Plan, steps: readonly Step[], aft
       transaction.logs.some(({ args }) => Object.values(args).some(isFrom)) ||
       does(transaction))
 
-  const find = async (
+  const lookUp = async (hash: string, signal: AbortSignal | undefined): Promise<Transaction | undefined> => {
+    const { transaction, isDone } = await createWatch(api, plan.chainId, hash, from)(Date.now(), signal)
+    return isDone ? transaction : undefined
+  }
+
+  const findCreated = async (
     { path, owner, fields }: Creation,
     args: Step['transaction']['args'],
     signal: AbortSignal | undefined,
-  ): Promise<Transaction | undefined> => {
+  ): Promise<readonly Transaction[] | undefined> => {
     const call = { attempts: 1, ...(signal !== undefined && { signal }) }
     const params = {
       ...{ chainId: plan.chainId, [owner]: plan.from, limit: LIMIT },
       ...(args.eventId !== undefined && { eventId: args.eventId }),
     }
-    try {
-      const { data } = await api.get<ListPath>(path, params as never, call)
-      const rows = (data as Row<'/v1/hedge/positions'>[]).filter(
-        (row) =>
-          row.createdBlock > after && fields.every((field) => String(Object(row)[field]) === String(args[field])),
-      )
-      // The rows are sorted from the newest to the oldest.
-      for (const { createdTx } of rows.reverse()) {
-        if (createdTx === null) continue
-        const { transaction, isDone } = await createWatch(api, plan.chainId, createdTx, from)(Date.now(), signal)
-        if (transaction !== undefined && isDone && createdBy(transaction)) return transaction
-      }
-    } catch (problem) {
-      if (signal?.aborted || !isPassing(problem)) throw problem
+    const { data } = await api.get<ListPath>(path, params as never, call)
+    const rows = (data as Row<'/v1/hedge/positions'>[]).filter(
+      (row) => row.createdBlock > after && fields.every((field) => String(Object(row)[field]) === String(args[field])),
+    )
+    // The rows are sorted from the newest to the oldest.
+    for (const { createdTx } of rows.reverse()) {
+      const transaction = createdTx === null ? undefined : await lookUp(createdTx, signal)
+      if (transaction !== undefined && createdBy(transaction)) return [transaction]
     }
     return undefined
   }
 
-  return {
-    owns,
-    covers: (transactions, isConfirmed) =>
-      creation === undefined
-        ? isConfirmed && transactions.length > 0 && transactions.every(owns)
-        : transactions.some(createdBy),
-    find:
-      creation === undefined || creating === undefined ? undefined : (signal) => find(creation, creating.args, signal),
+  /** Each call that creates nothing has a log of its contract that names the wallet, except that of pool settings. */
+  const findLogged = async (
+    isConfirmed: boolean,
+    signal: AbortSignal | undefined,
+  ): Promise<readonly Transaction[] | undefined> => {
+    if (!isConfirmed) return undefined
+    const address = [...new Set(calls.map(({ to }) => to))]
+    const answer = await readLogs({ address, fromBlock: `0x${(after + 1).toString(16)}`, toBlock: 'latest' })
+    const logs = (Array.isArray(answer) ? answer.slice(0, MAX_LOGS) : []).map(Object).filter(({ topics }) => {
+      const named: readonly unknown[] = Array.isArray(topics) ? topics : []
+      return named.some((topic) => String(topic).toLowerCase().endsWith(from.slice(2)))
+    })
+    if (logs.length < calls.length) return undefined
+    const hashes = [...new Set(logs.map(({ transactionHash }): unknown => transactionHash))].filter(isHash)
+    const found: Transaction[] = []
+    for (const hash of hashes.slice(0, MAX_FOUND)) {
+      const transaction = await lookUp(hash, signal)
+      if (transaction !== undefined && owns(transaction)) found.push(transaction)
+    }
+    return found.length === hashes.length && covers(found, isConfirmed) ? found : undefined
   }
+
+  const covers = (transactions: readonly Transaction[], isConfirmed: boolean): boolean =>
+    creation === undefined
+      ? isConfirmed && transactions.length > 0 && transactions.every(owns)
+      : transactions.some(createdBy)
+
+  const find = async (isConfirmed: boolean, signal: AbortSignal | undefined) => {
+    try {
+      return creation === undefined || creating === undefined
+        ? await findLogged(isConfirmed, signal)
+        : await findCreated(creation, creating.args, signal)
+    } catch (problem) {
+      if (signal?.aborted || !isPassing(problem)) throw problem
+      return undefined
+    }
+  }
+  return { owns, covers, find }
 }

@@ -34,8 +34,8 @@ type Session = {
   readonly options: ExecuteOptions
 }
 
-/** The most that a wallet may take to report the newest block. */
-const BLOCK_MS = 5_000
+/** The most that a wallet may take for a request of its node. */
+const NODE_MS = 5_000
 
 /** How long a transaction with a used nonce is searched for: it was mined, and the index follows within seconds. */
 const USED_NONCE_MS = 15_000
@@ -66,9 +66,19 @@ const check = async (plan: Plan, wallet: Wallet): Promise<void> => {
 
 /** The newest block that the wallet knows: what is sent now is in a later one. That of the plan when it does not answer. */
 const newestBlock = async ({ plan, wallet, options: { signal } }: Session): Promise<number> => {
-  const answer = await askWithin(wallet, ['eth_blockNumber', []], BLOCK_MS, signal).catch(() => undefined)
+  const answer = await askWithin(wallet, ['eth_blockNumber', []], NODE_MS, signal).catch(() => undefined)
   signal?.throwIfAborted()
   return Math.max(plan.block.number, Number(answer) || 0)
+}
+
+/** What steps do that are handed to the wallet after a block. */
+const effectsAfter = ({ api, plan, wallet, options: { signal } }: Session, steps: readonly Step[], after: number) => {
+  const readLogs = async (filter: object): Promise<unknown> => {
+    const answer = await askWithin(wallet, ['eth_getLogs', [filter]], NODE_MS, signal).catch(() => undefined)
+    signal?.throwIfAborted()
+    return answer
+  }
+  return effectsOf(api, plan, { steps, after, readLogs })
 }
 
 /** Waits for what was handed to the wallet. Its errors have the hash and the id of the batch, whatever ends the wait. */
@@ -104,7 +114,7 @@ const settled = async (
  * done: the rest cannot be sent as batches.
  */
 const sendBatches = async (session: Session, transactions: Transaction[]): Promise<number> => {
-  const { api, plan, wallet, options } = session
+  const { plan, wallet, options } = session
   const { walletCalls, steps } = plan
   if (options.batch === false || walletCalls === null) return 0
   const isAtomic = await atomicOf(wallet, walletCalls.chainId)
@@ -124,7 +134,7 @@ const sendBatches = async (session: Session, transactions: Transaction[]): Promi
       continue
     }
     const { batchId, isNew, problem } = sent
-    const effects = effectsOf(api, plan, chunk, isNew ? after : plan.block.number)
+    const effects = effectsAfter(session, chunk, isNew ? after : plan.block.number)
     const report = (until: number) => reportOf(wallet, batchId, until, options.signal)
     transactions.push(...(await settled(session, { batchId, problem, effects, report, hashes: [] })))
     done += chunk.length
@@ -146,8 +156,8 @@ const sendStep = async (session: Session, { transaction, request }: Step, hasNon
 
 /** Sends a step and waits for it. An error of the wallet may come after it has sent the step. */
 const executeStep = async (session: Session, step: Step, hasNonce: boolean): Promise<readonly Transaction[]> => {
-  const { api, plan, options } = session
-  const effects = effectsOf(api, plan, [step], await newestBlock(session))
+  const { options } = session
+  const effects = effectsAfter(session, [step], await newestBlock(session))
   options.signal?.throwIfAborted()
   let hash: string
   try {

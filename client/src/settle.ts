@@ -44,7 +44,9 @@ export type Handed = {
 /** Most hashes of a batch that are looked up: the largest plan has some fifty steps. */
 const MAX_HASHES = 100
 
+/** The pauses of a wait, at its beginning and later. */
 const PAUSE_MS = 500
+const LONG_PAUSE_MS = 2_000
 
 /** Failures that lengthen the pause: to 4 seconds at most. */
 const MAX_FAILURES = 4
@@ -144,10 +146,11 @@ export const settle = async (
     const failure = isOpen ? undefined : seen.find((each) => each.failure !== undefined)?.failure
     const isLate = !isPending && (isReported || Date.now() >= began + PATIENCE_MS)
     if (failure !== undefined || isOver || isLate) {
-      const found = await effects?.find?.(signal)
+      const found = await effects?.find(isConfirmed(report), signal)
       if (found !== undefined) {
-        add(found.hash)
-        return [...mined.filter((each) => effects?.owns(each) && each.hash !== found.hash), found]
+        for (const { hash } of found) add(hash)
+        const isOther = ({ hash }: Transaction): boolean => found.every((each) => each.hash !== hash)
+        return [...mined.filter((each) => effects?.owns(each) && isOther(each)), ...found]
       }
     }
     if (failure !== undefined) {
@@ -156,10 +159,10 @@ export const settle = async (
       add(other.hash)
       return [...mined, other]
     }
-    const canChange = handed.report !== undefined || effects?.find !== undefined || [...watches.keys()].some(isHash)
-    if (isOver || !canChange) throw notConfirmed(handed, report, seen, confirmationMs)
+    if (isOver) throw notConfirmed(handed, report, seen, confirmationMs)
     failures = seen.some(({ problem }) => problem !== undefined) ? failures + 1 : 0
-    const pause = failures === 0 ? PAUSE_MS : delayOf(Math.min(failures, MAX_FAILURES))
+    const usual = Date.now() < began + PATIENCE_MS ? PAUSE_MS : LONG_PAUSE_MS
+    const pause = failures === 0 ? usual : delayOf(Math.min(failures, MAX_FAILURES))
     await sleep(Math.max(0, Math.min(pause, until - Date.now())), signal)
   }
 }

@@ -321,10 +321,10 @@ describe('the hash of a Safe', () => {
 })
 
 describe('a step that fails', () => {
-  test('after it was sent is found by what it did', async () => {
+  test.each([0, 1])('after it was sent is found by what it did (step %s)', async (at) => {
     const plan = await purchase()
     let steps = 0
-    const answers: Answers = { eth_sendTransaction: (own) => (steps++ === 0 ? own() : sendsAndFails(lost)(own)) }
+    const answers: Answers = { eth_sendTransaction: (own) => (steps++ === at ? sendsAndFails(lost)(own) : own()) }
     const before = await held()
     const options = { confirmationMs: 30_000 }
     const { positionIds } = await client.execute(plan, walletOf(answers, { batches: false }).wallet, options)
@@ -335,7 +335,7 @@ describe('a step that fails', () => {
   test('and cannot be found is an error that does not deny it', async () => {
     const plan = await purchase()
     const { wallet, sent } = walletOf({ eth_sendTransaction: lost }, { batches: false })
-    const error = await failure(client.execute(plan, wallet, { confirmationMs: 30_000 }))
+    const error = await failure(client.execute(plan, wallet, { confirmationMs: 1_500 }))
     expect(error).toMatchObject({ code: 'not_confirmed', hash: undefined, batchId: undefined })
     expect(`${error.message} ${error.hint}`).not.toMatch(DENIES)
     expect(sent).toEqual([])
@@ -522,10 +522,20 @@ describe('claim-all', () => {
     },
   )
 
-  test('that is confirmed without a hash is not reported as failed or not sent', async () => {
+  test.each([true, false])('that is confirmed without a hash is found by its logs (atomic: %s)', async (atomic) => {
+    if (atomic) await delegate(`0xef0100${batcher.slice(2)}`)
     const plan = await claims()
-    const { wallet } = walletOf({ wallet_getCallsStatus: (own) => without(own, 'receipts') })
-    const error = await failure(client.execute(plan, wallet, { confirmationMs: 1_500 }))
+    const { wallet } = walletOf({ wallet_getCallsStatus: (own) => without(own, 'receipts') }, { atomic })
+    const hashes: string[] = []
+    const { transactions } = await client.execute(plan, wallet, { onSent: (hash) => void hashes.push(hash) })
+    expect(transactions.map(({ hash }) => hash)).toEqual(hashes)
+    expect(hashes).toHaveLength(atomic ? 1 : plan.steps.length)
+    expect(await unclaimed()).toBe(0)
+  })
+
+  test('that no log and no hash shows is not reported as failed or not sent', async () => {
+    const answers: Answers = { wallet_getCallsStatus: (own) => without(own, 'receipts'), eth_getLogs: fault(-32005) }
+    const error = await failure(client.execute(await claims(), walletOf(answers).wallet, { confirmationMs: 1_500 }))
     expect(error).toMatchObject({ code: 'not_confirmed', batchId: expect.any(String) })
     expect(`${error.message} ${error.hint}`).not.toMatch(DENIES)
   })
