@@ -53,7 +53,7 @@ const texts: readonly (readonly [Refusal, RegExp])[] = [
   ['nonce', /nonce[ _]?(too|is too|has|provided|expired)|(old|invalid|bad) ?nonce|replacement (transaction|fee)/i],
 ]
 
-/** What an error says. The message of viem repeats the arguments of the request, which have a nonce too. */
+/** The words of an error. The message of viem repeats the arguments of the request, which have a nonce too. */
 const textOf = (error: unknown): string => {
   const { shortMessage, details, message, code } = Object(error)
   return [shortMessage ?? message ?? error, details, code].join(' ').slice(0, MAX_TEXT)
