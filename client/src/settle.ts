@@ -17,7 +17,7 @@ export type Waiting = {
   readonly signal?: AbortSignal | undefined
 }
 
-export const CONFIRMATION_MS = 180_000
+const CONFIRMATION_MS = 180_000
 
 /** What a wallet reports of what it was handed. `status`: that of a batch by EIP-5792; undefined when it is unknown. */
 export type Report = {
