@@ -1,55 +1,73 @@
-import { CONFIRMATION_MS, type Waiting } from './confirm.ts'
-import { sleep } from './retry.ts'
+import { refusalOf } from './refusals.ts'
+import type { Report } from './settle.ts'
 import type { Schemas } from './types.ts'
-import { askWallet, ExecutionError, isUnsupported, type Wallet, walletError } from './wallet.ts'
+import { askWallet, askWithin, type Wallet, walletError } from './wallet.ts'
+import { isHash } from './watch.ts'
 
-const POLL_MS = 500
+type WalletCalls = NonNullable<Schemas['Plan']['walletCalls']>
 
-/** The answer of `wallet_getCallsStatus`: 100 pending, 200 confirmed, 4xx not sent, 5xx and 6xx reverted. */
-type Status = { readonly status: number | string; readonly receipts?: readonly { readonly transactionHash: string }[] }
+/** The most that a request of the status may take, and most receipts that are read. */
+const STATUS_MS = 15_000
+const MAX_RECEIPTS = 1_000
 
 /** Whether a wallet has EIP-5792, and executes a batch as a whole or not at all. Undefined without EIP-5792. */
-const atomicOf = async (wallet: Wallet, chainId: string): Promise<boolean | undefined> => {
+export const atomicOf = async (wallet: Wallet, chainId: string): Promise<boolean | undefined> => {
+  // A node that signs nothing has no EIP-5792 either.
+  if (wallet.account?.type !== 'json-rpc') return undefined
   try {
-    const answer = Object(await askWallet(wallet, 'wallet_getCapabilities', [wallet.account?.address, [chainId]]))
+    const answer = Object(await askWallet(wallet, 'wallet_getCapabilities', [wallet.account.address, [chainId]]))
     return Object(Object(answer[chainId] ?? answer['0x0']).atomic).status === 'supported'
   } catch {
     return undefined
   }
 }
 
-const isPending = ({ status }: Status): boolean => status === 'PENDING' || Number(status) < 200
+/** `isNew` is false when the wallet has had a batch with this id before. */
+type SentBatch = { readonly batchId: string; readonly isNew: boolean; readonly problem?: unknown }
+type Refused = { readonly refusal: 'too_large' | 'unsupported' }
 
 /**
- * Sends all steps of a plan as one batch (EIP-5792). Returns the hashes of its transactions; undefined when the wallet
- * does not support batches, and nothing was sent.
+ * Hands calls to a wallet as one batch (EIP-5792). `id` names the batch, so that a wallet takes it once, and so that it
+ * can be asked for when the answer is lost. Throws ExecutionError when the wallet refuses.
  */
 export const sendCalls = async (
-  { walletCalls }: Schemas['Plan'],
   wallet: Wallet,
-  { confirmationMs = CONFIRMATION_MS, signal }: Waiting,
-): Promise<readonly string[] | undefined> => {
-  // A node that signs nothing has no EIP-5792 either.
-  if (walletCalls === null || wallet.account?.type !== 'json-rpc') return undefined
-  const atomicRequired = await atomicOf(wallet, walletCalls.chainId)
-  if (atomicRequired === undefined) return undefined
-  let id: unknown
+  calls: WalletCalls,
+  id: string,
+  atomicRequired: boolean,
+): Promise<SentBatch | Refused> => {
   try {
-    const sent = await askWallet(wallet, 'wallet_sendCalls', [{ ...walletCalls, atomicRequired }])
-    id = typeof sent === 'string' ? sent : Object(sent).id
-  } catch (error) {
-    if (isUnsupported(error)) return undefined
-    throw walletError(error)
+    const sent = await askWallet(wallet, 'wallet_sendCalls', [{ ...calls, id, atomicRequired }])
+    const given = typeof sent === 'string' ? sent : Object(sent).id
+    return { batchId: typeof given === 'string' && given !== '' ? given : id, isNew: true }
+  } catch (problem) {
+    const refusal = refusalOf(problem)
+    if (refusal === 'too_large' || refusal === 'unsupported') return { refusal }
+    if (refusal === 'duplicate') return { batchId: id, isNew: false, problem }
+    if (refusal === 'unknown') return { batchId: id, isNew: true, problem }
+    throw walletError(problem, refusal)
   }
-  for (const until = Date.now() + confirmationMs; Date.now() < until; await sleep(POLL_MS, signal)) {
-    const state = (await askWallet(wallet, 'wallet_getCallsStatus', [id])) as Status
-    if (isPending(state)) continue
-    const hashes = (state.receipts ?? []).map(({ transactionHash }) => transactionHash)
-    // A transaction that reverted is read from the API, which reports why.
-    if (hashes.length > 0) return hashes
-    const text = `the wallet did not send the batch: status ${state.status}`
-    throw new ExecutionError('wallet_failed', text, 'Request a new plan, and execute it with `batch: false`.')
+}
+
+/** Words of earlier versions of EIP-5792. */
+const statuses: Readonly<Record<string, number | undefined>> = { PENDING: 100, CONFIRMED: 200 }
+
+/** Reads the status of a batch. A wallet that fails or answers nonsense reports nothing. */
+export const reportOf = async (
+  wallet: Wallet,
+  batchId: string,
+  until: number,
+  signal: AbortSignal | undefined,
+): Promise<Report> => {
+  const ms = Math.max(1, Math.min(STATUS_MS, until - Date.now()))
+  try {
+    const answer = Object(await askWithin(wallet, ['wallet_getCallsStatus', [batchId]], ms, signal))
+    const status = statuses[answer.status] ?? Number(answer.status)
+    const receipts: readonly unknown[] = Array.isArray(answer.receipts) ? answer.receipts.slice(0, MAX_RECEIPTS) : []
+    const hashes = receipts.map((receipt) => Object(receipt).transactionHash).filter(isHash)
+    return { hashes, status: status >= 100 ? status : undefined }
+  } catch (problem) {
+    signal?.throwIfAborted()
+    return { hashes: [], problem }
   }
-  const hint = 'It may still be sent: check `wallet_getCallsStatus` before you send it again.'
-  throw new ExecutionError('not_confirmed', `the batch ${id} is pending after ${confirmationMs} ms`, hint)
 }

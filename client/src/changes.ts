@@ -1,6 +1,7 @@
 import { decode } from './codec.ts'
+import { optionError } from './errors.ts'
 import { type Entry, type Feed, type FeedOptions, followFeed } from './feed.ts'
-import { checkOptions, feedOptions, type Known, optionError } from './follow-options.ts'
+import { checkOptions, feedOptions, type Known } from './follow-options.ts'
 import type { Requests } from './requests.ts'
 import type { Transport } from './transport.ts'
 import type { Schemas } from './types.ts'

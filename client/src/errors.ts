@@ -30,6 +30,10 @@ export class FxProtectionError extends Error {
   }
 }
 
+/** An error in the options of a function of this package. */
+export const optionError = (message: string): FxProtectionError =>
+  new FxProtectionError(message, { code: 'invalid_options', hint: 'Change the options that the message names.' })
+
 type Response = {
   readonly status: number
   readonly requestId: string | undefined
@@ -72,6 +76,10 @@ export class ApiError extends FxProtectionError {
 export class ConnectionError extends FxProtectionError {
   declare readonly code: ConnectionCode
 }
+
+/** Whether a failure may be over soon. Every other one, such as an invalid parameter, stays. */
+export const isPassing = (error: unknown): boolean =>
+  error instanceof ConnectionError || (error instanceof ApiError && (error.status >= 500 || error.status === 429))
 
 /** Whether a body is an error of the API. */
 export const isErrorBody = (body: unknown): body is { readonly error: Details } =>

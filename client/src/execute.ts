@@ -1,8 +1,11 @@
-import { sendCalls } from './calls.ts'
-import { type Waiting, waitForTransaction } from './confirm.ts'
+import { atomicOf, reportOf, sendCalls } from './calls.ts'
+import { effectsOf, type Step } from './effects.ts'
+import { checkMs } from './numbers.ts'
+import { refusalOf } from './refusals.ts'
 import type { Requests } from './requests.ts'
+import { type Handed, settle, type Waiting } from './settle.ts'
 import type { Schemas } from './types.ts'
-import { askWallet, ExecutionError, type Wallet, walletError } from './wallet.ts'
+import { askWallet, askWithin, ExecutionError, type Wallet, walletError } from './wallet.ts'
 
 export type Plan = Schemas['Plan']
 export type Transaction = Schemas['Transaction']
@@ -12,6 +15,8 @@ export type ExecuteOptions = Waiting & {
   readonly batch?: false
   /** Receives the hash of each transaction that was sent. */
   readonly onSent?: (hash: string) => void
+  /** Receives the id of each batch (EIP-5792) that was handed to the wallet. */
+  readonly onBatch?: (id: string) => void
 }
 
 /** What a plan did. The ids are those that the wallet of the plan owns. */
@@ -22,9 +27,23 @@ export type Executed = {
   readonly positionIds: readonly number[]
 }
 
+type Session = {
+  readonly api: Requests
+  readonly plan: Plan
+  readonly wallet: Wallet
+  readonly options: ExecuteOptions
+}
+
+/** The most that a wallet may take for a request of its node. */
+const NODE_MS = 5_000
+
+/** How long a transaction with a used nonce is searched for: it was mined, and the index follows within seconds. */
+const USED_NONCE_MS = 15_000
+
 /** Throws when a plan or a wallet cannot be used. */
 const check = async (plan: Plan, wallet: Wallet): Promise<void> => {
-  if (plan.steps.length === 0 || plan.steps.some(({ request }) => request === undefined)) {
+  // Without a simulation, and for contracts, steps have no request: the wallet sets nonce, gas and fees.
+  if (plan.walletCalls === null || plan.steps.length === 0) {
     const issue = plan.issues.find(({ blocking }) => blocking)
     throw new ExecutionError(
       issue?.code ?? 'nothing_to_do',
@@ -36,26 +55,124 @@ const check = async (plan: Plan, wallet: Wallet): Promise<void> => {
     const message = `the plan is for ${plan.from}, and the wallet has ${wallet.account?.address ?? 'no account'}`
     throw new ExecutionError('wrong_account', message, 'Request a plan whose `from` is the account of the wallet.')
   }
-  const chainId = Number(await askWallet(wallet, 'eth_chainId', []))
+  const chainId = Number(
+    await askWallet(wallet, 'eth_chainId', []).catch((error) => Promise.reject(walletError(error))),
+  )
   if (chainId !== plan.chainId) {
     const message = `the plan is for chain ${plan.chainId}, and the wallet is connected to chain ${chainId}`
     throw new ExecutionError('wrong_chain', message, `Switch the wallet to chain ${plan.chainId}.`)
   }
 }
 
-/** Sends one step as the wallet's account. */
-const sendStep = async (wallet: Wallet, request: NonNullable<Plan['steps'][number]['request']>): Promise<string> => {
-  const { to, data, value, nonce, gas, maxFeePerGas, maxPriorityFeePerGas } = request
-  const transaction = {
-    ...{ account: wallet.account, chain: null, type: 'eip1559', to, data },
-    ...{ value: BigInt(value), nonce: Number(nonce), gas: gas === undefined ? undefined : BigInt(gas) },
-    ...{ maxFeePerGas: BigInt(maxFeePerGas), maxPriorityFeePerGas: BigInt(maxPriorityFeePerGas) },
+/** The newest block that the wallet knows: what is sent now is in a later one. That of the plan when it does not answer. */
+const newestBlock = async ({ plan, wallet, options: { signal } }: Session): Promise<number> => {
+  const answer = await askWithin(wallet, ['eth_blockNumber', []], NODE_MS, signal).catch(() => undefined)
+  signal?.throwIfAborted()
+  return Math.max(plan.block.number, Number(answer) || 0)
+}
+
+/** What steps do that are handed to the wallet after a block. */
+const effectsAfter = ({ api, plan, wallet, options: { signal } }: Session, steps: readonly Step[], after: number) => {
+  const readLogs = async (filter: object): Promise<unknown> => {
+    const answer = await askWithin(wallet, ['eth_getLogs', [filter]], NODE_MS, signal).catch(() => undefined)
+    signal?.throwIfAborted()
+    return answer
   }
+  return effectsOf(api, plan, { steps, after, readLogs })
+}
+
+/** Waits for what was handed to the wallet. Its errors have the hash and the id of the batch, whatever ends the wait. */
+const settled = async (
+  { api, plan, options: { onSent, onBatch, ...waiting } }: Session,
+  handed: Omit<Handed, 'chainId' | 'from' | 'onSent'>,
+): Promise<readonly Transaction[]> => {
+  const { batchId } = handed
+  let hash: string | undefined
   try {
-    return await wallet.sendTransaction(transaction as never)
-  } catch (error) {
-    throw walletError(error)
+    if (batchId !== undefined) onBatch?.(batchId)
+    const keep = (sent: string): void => {
+      hash = sent
+      onSent?.(sent)
+    }
+    return await settle(api, { ...handed, chainId: plan.chainId, from: plan.from, onSent: keep }, waiting)
+  } catch (cause) {
+    if (cause instanceof ExecutionError && (batchId === undefined || cause.batchId !== undefined)) throw cause
+    if (cause instanceof ExecutionError) {
+      const given = { hash: cause.hash, batchId, ...(cause.cause !== undefined && { cause: cause.cause }) }
+      throw new ExecutionError(cause.code, cause.message, cause.hint, given)
+    }
+    const known = hash === undefined ? `batch ${batchId}` : `transaction ${hash}`
+    const hint = 'It may be mined: look it up before you send another one.'
+    const isAborted = waiting.signal?.aborted === true
+    const [code, text] = isAborted ? ['aborted', 'was aborted'] : ['not_confirmed', 'failed']
+    throw new ExecutionError(code, `the wait for ${known} ${text}`, hint, { hash, batchId, cause })
   }
+}
+
+/**
+ * Sends the steps as one batch, or as smaller ones when the wallet refuses their number. Returns how many steps are
+ * done: the rest cannot be sent as batches.
+ */
+const sendBatches = async (session: Session, transactions: Transaction[]): Promise<number> => {
+  const { plan, wallet, options } = session
+  const { walletCalls, steps } = plan
+  if (options.batch === false || walletCalls === null) return 0
+  const isAtomic = await atomicOf(wallet, walletCalls.chainId)
+  if (isAtomic === undefined) return 0
+  let done = 0
+  for (let size = steps.length; done < steps.length; ) {
+    const after = await newestBlock(session)
+    options.signal?.throwIfAborted()
+    const chunk = steps.slice(done, done + size)
+    // The id is that of these steps of this plan: a wallet does not take them twice.
+    const id = `${plan.digest}${[plan.block.number, done, chunk.length].map((it) => it.toString(16).padStart(12, '0')).join('')}`
+    const calls = { ...walletCalls, calls: walletCalls.calls.slice(done, done + size) }
+    const sent = await sendCalls(wallet, calls, id, isAtomic)
+    if ('refusal' in sent) {
+      size = Math.ceil(chunk.length / 2)
+      if (sent.refusal === 'unsupported' || chunk.length <= 2) return done
+      continue
+    }
+    const { batchId, isNew, problem } = sent
+    const effects = effectsAfter(session, chunk, isNew ? after : plan.block.number)
+    const report = (until: number) => reportOf(wallet, batchId, until, options.signal)
+    transactions.push(...(await settled(session, { batchId, problem, effects, report, hashes: [] })))
+    done += chunk.length
+  }
+  return done
+}
+
+/** Sends one step as the wallet's account. Without a nonce, the wallet sets it. */
+const sendStep = async (session: Session, { transaction, request }: Step, hasNonce: boolean): Promise<string> => {
+  const { to, data, value } = transaction
+  const call = { account: session.wallet.account, chain: null, to, data, value: BigInt(value) }
+  const priced = request && {
+    ...{ type: 'eip1559', nonce: hasNonce ? Number(request.nonce) : undefined },
+    gas: request.gas === undefined ? undefined : BigInt(request.gas),
+    ...{ maxFeePerGas: BigInt(request.maxFeePerGas), maxPriorityFeePerGas: BigInt(request.maxPriorityFeePerGas) },
+  }
+  return session.wallet.sendTransaction({ ...call, ...priced } as never)
+}
+
+/** Sends a step and waits for it. An error of the wallet may come after it has sent the step. */
+const executeStep = async (session: Session, step: Step, hasNonce: boolean): Promise<readonly Transaction[]> => {
+  const { options } = session
+  const effects = effectsAfter(session, [step], await newestBlock(session))
+  options.signal?.throwIfAborted()
+  let hash: string
+  try {
+    hash = await sendStep(session, step, hasNonce)
+  } catch (problem) {
+    const refusal = refusalOf(problem)
+    if (refusal !== 'unknown' && refusal !== 'nonce') throw walletError(problem, refusal)
+    if (refusal === 'unknown') return settled(session, { hashes: [], effects, problem })
+    const confirmationMs = Math.min(USED_NONCE_MS, options.confirmationMs ?? USED_NONCE_MS)
+    const brief = { ...session, options: { ...options, confirmationMs } }
+    return settled(brief, { hashes: [], effects, problem }).catch((error: unknown) => {
+      throw options.signal?.aborted ? error : walletError(problem, refusal)
+    })
+  }
+  return settled(session, { hashes: [hash], effects })
 }
 
 /**
@@ -67,20 +184,16 @@ export const executePlan = async (
   api: Requests,
   plan: Plan,
   wallet: Wallet,
-  { batch, onSent, ...waiting }: ExecuteOptions = {},
+  options: ExecuteOptions = {},
 ): Promise<Executed> => {
+  checkMs('confirmationMs', options.confirmationMs)
+  options.signal?.throwIfAborted()
   await check(plan, wallet)
+  const session = { api, plan, wallet, options }
   const transactions: Transaction[] = []
-  const confirm = async (hash: string): Promise<void> => {
-    onSent?.(hash)
-    transactions.push(await waitForTransaction(api, plan.chainId, hash, waiting))
-  }
-  const hashes = batch === false ? undefined : await sendCalls(plan, wallet, waiting)
-  for (const hash of hashes ?? []) await confirm(hash)
-  for (const { request } of hashes === undefined ? plan.steps : []) {
-    waiting.signal?.throwIfAborted()
-    if (request !== undefined) await confirm(await sendStep(wallet, request))
-  }
+  const done = await sendBatches(session, transactions)
+  // After a batch, the nonces of the plan are not those of the account: an atomic batch takes one for all its steps.
+  for (const step of plan.steps.slice(done)) transactions.push(...(await executeStep(session, step, done === 0)))
   const idsOf = (kind: keyof Transaction['created']): number[] =>
     transactions
       .flatMap(({ created }) => created[kind])

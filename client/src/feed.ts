@@ -1,4 +1,4 @@
-import { ApiError, ConnectionError } from './errors.ts'
+import { ConnectionError, isPassing } from './errors.ts'
 import { delayOf, sleep } from './retry.ts'
 import { type Message, readMessages } from './sse.ts'
 import type { Transport } from './transport.ts'
@@ -39,12 +39,11 @@ const IDLE_MS = 40_000
 const POLL_FOR_MS = 1_000
 const MAX_POLL_FOR_MS = 60_000
 
+/** The pause that the service asks for, within bounds. */
+const pauseOf = (ms: number): number => (ms > 0 ? Math.min(ms, MAX_POLL_FOR_MS) : 0)
+
 /** Failures that lengthen the pause before the next attempt: to 4 seconds at most. */
 const MAX_FAILURES = 4
-
-/** Failures that may be over soon. Every other one, such as an invalid parameter, ends the iteration. */
-const mayEnd = (error: unknown): boolean =>
-  error instanceof ConnectionError || (error instanceof ApiError && (error.status >= 500 || error.status === 429))
 
 /**
  * The entries of a feed after a position: from the stream where it can be opened, otherwise in pages from the same
@@ -98,7 +97,7 @@ export async function* followFeed<T>(
       failures = unopened = 0
       enter('stream')
       const { event, retry } = message
-      if (event === 'end' || event === 'dropped') return sleep(Number(retry ?? 0), until)
+      if (event === 'end' || event === 'dropped') return sleep(pauseOf(Number(retry)), until)
       const entry = feed.entryOf(message)
       if (entry !== undefined) yield entry
     }
@@ -111,7 +110,7 @@ export async function* followFeed<T>(
       failures = 0
       enter('poll')
       yield* entries
-      await sleep(pollAfterMs, signal)
+      await sleep(pauseOf(pollAfterMs), signal)
     } while (Date.now() < pollUntil)
   }
 
@@ -129,7 +128,7 @@ export async function* followFeed<T>(
       failures = 0
     } catch (error) {
       if (signal.aborted) return
-      if (!mayEnd(error)) throw error
+      if (!isPassing(error)) throw error
       options.onFailure?.(error)
       failures += 1
       // `onMode` reports when items arrive again.

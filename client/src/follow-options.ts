@@ -1,14 +1,10 @@
-import { FxProtectionError } from './errors.ts'
+import { optionError } from './errors.ts'
 
 /** The options of a feed: those that are lists, and all others. */
 export type Known<Options> = Readonly<Record<keyof Options, 'list' | 'value'>>
 
 /** The options of every feed. */
 export const feedOptions = { signal: 'value', onMode: 'value', onFailure: 'value' } as const
-
-/** An error in the options of a feed. */
-export const optionError = (message: string): FxProtectionError =>
-  new FxProtectionError(message, { code: 'invalid_options', hint: 'Change the options that the message names.' })
 
 const suggestion = (name: string, known: readonly string[]): string => {
   const near = name === 'cursor' ? 'since' : known.find((it) => it.startsWith(name) || name.startsWith(it))

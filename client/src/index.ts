@@ -2,13 +2,13 @@
 export { parseAmount } from './amounts.ts'
 export { type Change, type ChangesOptions, followChanges } from './changes.ts'
 export { type Client, createClient } from './client.ts'
-export type { Waiting } from './confirm.ts'
 export { ApiError, type ConnectionCode, ConnectionError, FxProtectionError, type Reorg, ReorgError } from './errors.ts'
 export { type Executed, type ExecuteOptions, executePlan, type Plan, type Transaction } from './execute.ts'
 export { type FollowOptions, followSettlements, type Settlement } from './follow.ts'
 export { formatAmount } from './formulas.generated.ts'
 export { type ListOptions, listRows } from './lists.ts'
 export { createRequests, type Requests } from './requests.ts'
+export type { Waiting } from './settle.ts'
 export {
   breakEven,
   type Cost,

@@ -1,3 +1,5 @@
+import { MAX_TIMER_MS } from './numbers.ts'
+
 /** Attempts of a request, the first one included. */
 export const ATTEMPTS = 5
 
@@ -7,7 +9,7 @@ const MAX_DELAY_MS = 8_000
 /** A service that asks for a longer pause has its error returned, with the pause. */
 export const MAX_RETRY_AFTER_MS = 30_000
 
-/** Resolves after a time. Rejects with the reason of the signal when it is aborted first. */
+/** Resolves after a time; a service may name one that no timer can wait. Rejects with the reason of the signal when it is aborted first. */
 export const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason)
@@ -19,10 +21,13 @@ export const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
       done()
       reject(signal?.reason)
     }
-    const timer = setTimeout(() => {
-      done()
-      resolve()
-    }, ms)
+    const timer = setTimeout(
+      () => {
+        done()
+        resolve()
+      },
+      Math.min(ms, MAX_TIMER_MS),
+    )
     signal?.addEventListener('abort', stop)
   })
 

@@ -1,6 +1,8 @@
 import { decode, encode } from './codec.ts'
 import { ApiError, ConnectionError, type FxProtectionError, isErrorBody } from './errors.ts'
 import { Etags } from './etags.ts'
+import { type GivenHeaders, joinHeaders } from './headers.ts'
+import { checkAttempts, checkMs, MAX_TIMER_MS } from './numbers.ts'
 import { ATTEMPTS, delayOf, isTemporary, MAX_RETRY_AFTER_MS, parseRetryAfter, sleep } from './retry.ts'
 import type { CallOptions } from './types.ts'
 import { type Given, urlOf } from './url.ts'
@@ -9,11 +11,14 @@ export type TransportOptions = {
   /** Where the API is, without `/v1`. */
   readonly baseUrl: string
   readonly fetch?: typeof fetch
-  /** Sent with every request, for example `authorization`. */
-  readonly headers?: Readonly<Record<string, string>>
-  /** The most that one attempt may take, in milliseconds, in addition to `waitMs` of the request; 15,000 by default. */
+  /** Sent with every request, for example `authorization`. They replace those that the client sends by itself. */
+  readonly headers?: GivenHeaders
+  /**
+   * The most that one attempt may take, from 1 to 2,147,483,647 milliseconds, in addition to `waitMs` of the request;
+   * 15,000 by default.
+   */
   readonly timeoutMs?: number
-  /** Attempts of a request, the first one included; 5 by default. */
+  /** Attempts of a request, the first one included: from 1 to 1,000; 5 by default. */
   readonly attempts?: number
   /** Keeps responses that have an `ETag`, and returns them again when the service answers 304; false by default. */
   readonly cache?: boolean
@@ -63,24 +68,30 @@ const failureOf = async (response: Response, ownId: string | undefined): Promise
 const WRONG_ADDRESS = 'Check that `baseUrl` is the address of the API.'
 const UNREACHABLE = 'Check the address, the network and the state of the service, then try again.'
 
+/** Throws for a deadline or a number of attempts that would end each request at once, or never. */
+const check = ({ timeoutMs, attempts }: Pick<CallOptions, 'timeoutMs' | 'attempts'>): void => {
+  checkMs('timeoutMs', timeoutMs)
+  checkAttempts(attempts)
+}
+
+/** The part of a deadline for `waitMs` of a request. The service rejects a value that is no time. */
+const waitOf = (waitMs: unknown): number => Math.max(0, Number(waitMs) || 0)
+
 /** Sends requests: deadlines, retries, errors, entity tags, and amounts as bigint. */
 export const createTransport = (options: TransportOptions) => {
+  check(options)
   const { baseUrl, timeoutMs = TIMEOUT_MS, attempts = ATTEMPTS, cache = false } = options
   const { sendRequestId = !isBrowser() } = options
   const etags = new Etags()
 
   /** One attempt. The deadline covers what `read` does with the response. */
-  const attempt = async <T>(
-    request: Sent,
-    call: CallOptions,
-    ownId: string | undefined,
-    read: Read<T>,
-  ): Promise<Outcome<T>> => {
+  const attempt = async <T>(request: Sent, call: CallOptions, given: Headers, read: Read<T>): Promise<Outcome<T>> => {
     const { path, params = {}, body, accept = JSON_TYPE } = request
+    const ownId = given.get('x-request-id') ?? undefined
     const url = urlOf(baseUrl, path, params)
     const content = body === undefined ? undefined : encode(body)
     const known = cache && content === undefined && accept === JSON_TYPE ? etags.get(url) : undefined
-    const limitMs = (call.timeoutMs ?? timeoutMs) + Number(params.waitMs ?? 0)
+    const limitMs = Math.min(MAX_TIMER_MS, (call.timeoutMs ?? timeoutMs) + waitOf(params.waitMs))
     const end = new AbortController()
     const timer = setTimeout(() => end.abort(), limitMs)
     const stop = (): void => end.abort()
@@ -90,14 +101,12 @@ export const createTransport = (options: TransportOptions) => {
       // A member of `globalThis`: browsers reject a call of `fetch` with another receiver.
       const response = await (options.fetch ?? globalThis.fetch)(url, {
         signal: end.signal,
-        headers: {
-          accept,
-          ...(content !== undefined && { 'content-type': JSON_TYPE }),
-          ...(ownId !== undefined && { 'x-request-id': ownId }),
-          ...(known !== undefined && { 'if-none-match': known.tag }),
-          ...options.headers,
-          ...call.headers,
-        },
+        headers: joinHeaders(
+          { accept, 'content-type': content && JSON_TYPE, 'if-none-match': known?.tag },
+          given,
+          // Only a stream can be read as one.
+          accept === JSON_TYPE ? {} : { accept },
+        ),
         ...(content !== undefined && { method: 'POST', body: content }),
       })
       const isKnown = response.status === 304 && known !== undefined
@@ -123,10 +132,12 @@ export const createTransport = (options: TransportOptions) => {
 
   /** Repeats a request until it succeeds or must not be repeated. Throws ApiError or ConnectionError. */
   const repeat = async <T>(request: Sent, call: CallOptions, read: Read<T>): Promise<T> => {
+    check(call)
     // Not in every page of a browser is there a `randomUUID`.
     const ownId = sendRequestId ? crypto.randomUUID() : undefined
+    const given = joinHeaders({ 'x-request-id': ownId }, options.headers, call.headers)
     for (let failures = 1; ; failures += 1) {
-      const outcome = await attempt(request, call, ownId, read)
+      const outcome = await attempt(request, call, given, read)
       if ('value' in outcome) return outcome.value
       const { error, again, retryAfterMs = 0 } = outcome
       if (!again || failures >= (call.attempts ?? attempts) || retryAfterMs > MAX_RETRY_AFTER_MS) throw error

@@ -1,4 +1,5 @@
 import type { components, paths } from './api.generated.ts'
+import type { GivenHeaders } from './headers.ts'
 
 /** The schemas of the API description, with amounts as bigint. */
 export type Schemas = components['schemas']
@@ -49,9 +50,10 @@ export type Arguments<Given, Options> =
 
 export type CallOptions = {
   readonly signal?: AbortSignal
-  /** The most that one attempt may take, in milliseconds, in addition to `waitMs` of the request. */
+  /** The most that one attempt may take, from 1 to 2,147,483,647 milliseconds, in addition to `waitMs` of the request. */
   readonly timeoutMs?: number
-  /** Attempts of the request, the first one included. */
+  /** Attempts of the request, the first one included: from 1 to 1,000. */
   readonly attempts?: number
-  readonly headers?: Readonly<Record<string, string>>
+  /** They replace those of the client with the same names. */
+  readonly headers?: GivenHeaders
 }

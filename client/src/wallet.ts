@@ -1,28 +1,37 @@
 import { FxProtectionError } from './errors.ts'
+import { type Refusal, refusalOf } from './refusals.ts'
+import { sleep } from './retry.ts'
 
 type Hex = `0x${string}`
 
 /** The part of a viem wallet client that executes plans. */
 export type Wallet = {
   readonly account?: { readonly address: Hex; readonly type: string } | undefined
-  request(call: never): Promise<unknown>
+  request(call: never, options?: never): Promise<unknown>
   sendTransaction(transaction: never): Promise<Hex>
 }
 
 /** A plan that was not executed, or not completely. `code` is one of `GET /v1/reverts`, of the plan's issues, or below. */
 export class ExecutionError extends FxProtectionError {
   declare readonly hint: string
-  /** The transaction that failed; undefined when none was sent. */
+  /** The transaction that failed or is not confirmed; undefined when none is known. */
   readonly hash: string | undefined
+  /** The batch (EIP-5792) that failed or is not confirmed; undefined when none was handed to the wallet. */
+  readonly batchId: string | undefined
 
   constructor(code: ExecutionCode | (string & {}), message: string, hint: string, given: ErrorContext = {}) {
-    const { hash, ...rest } = given
+    const { hash, batchId, ...rest } = given
     super(message, { code, hint, ...rest })
     this.hash = hash
+    this.batchId = batchId
   }
 }
 
-type ErrorContext = { readonly hash?: string; readonly cause?: unknown }
+export type ErrorContext = {
+  readonly hash?: string | undefined
+  readonly batchId?: string | undefined
+  readonly cause?: unknown
+}
 
 /** The codes of an execution that neither the API nor a contract reports. */
 export type ExecutionCode =
@@ -33,37 +42,48 @@ export type ExecutionCode =
   | 'wallet_failed'
   | 'transaction_dropped'
   | 'not_confirmed'
-
-/** The code of an error of EIP-1193, wherever a library has wrapped it. */
-const codeOf = (error: unknown): unknown => {
-  for (let at = error; at instanceof Object; at = Object(at).cause) {
-    const { code } = Object(at)
-    if (typeof code === 'number') return code
-  }
-  return undefined
-}
-
-const USER_REJECTED = 4001
-const UNSUPPORTED: readonly unknown[] = [4200, -32601, -32004]
-
-/** Whether a wallet lacks a method. */
-export const isUnsupported = (error: unknown): boolean => UNSUPPORTED.includes(codeOf(error))
+  | 'aborted'
 
 /** The failure of a wallet as an error with a code. */
-export const walletError = (cause: unknown): ExecutionError => {
+export const walletError = (cause: unknown, refusal: Refusal = refusalOf(cause)): ExecutionError => {
   const message = cause instanceof Error ? (cause.message.split('\n')[0] ?? '') : String(cause)
-  if (codeOf(cause) === USER_REJECTED) {
+  if (refusal === 'rejected') {
     return new ExecutionError('user_rejected', 'the user rejected the request', 'Ask again when the user agrees.', {
       cause,
     })
   }
-  if (/nonce|replacement transaction|already known/i.test(String(cause))) {
-    const hint = 'Another transaction of the wallet was sent meanwhile: request a new plan.'
+  if (refusal === 'nonce') {
+    const hint =
+      'The wallet has another transaction with this nonce. Check what that one does before you request a new plan.'
     return new ExecutionError('nonce_used', message, hint, { cause })
   }
-  return new ExecutionError('wallet_failed', message, 'Read the cause: the wallet did not send it.', { cause })
+  const hint = 'Read the cause, and check the activity of the wallet before you execute a plan again.'
+  return new ExecutionError('wallet_failed', message, hint, { cause })
 }
 
-/** A JSON-RPC request to a wallet. */
+/** A JSON-RPC request to a wallet. viem would repeat a failed one, and with it what the wallet has already sent. */
 export const askWallet = (wallet: Wallet, method: string, params: readonly unknown[]): Promise<unknown> =>
-  wallet.request({ method, params } as never)
+  wallet.request({ method, params } as never, { retryCount: 0 } as never)
+
+/** The same within a time: not every wallet answers. Rejects with the reason of the signal when it is aborted. */
+export const askWithin = async (
+  wallet: Wallet,
+  [method, params]: readonly [string, readonly unknown[]],
+  ms: number,
+  signal: AbortSignal | undefined,
+): Promise<unknown> => {
+  signal?.throwIfAborted()
+  const end = new AbortController()
+  const stop = (): void => end.abort(signal?.reason)
+  signal?.addEventListener('abort', stop)
+  const late = async (): Promise<never> => {
+    await sleep(ms, end.signal)
+    throw new Error(`${method}: no answer within ${ms} ms`)
+  }
+  try {
+    return await Promise.race([askWallet(wallet, method, params), late()])
+  } finally {
+    signal?.removeEventListener('abort', stop)
+    end.abort()
+  }
+}

@@ -58,18 +58,20 @@ const MAX_SIGNATURES = 20
 const bytes = new TextEncoder()
 
 /** Throws for options that JavaScript accepts: the request would fail with an error that does not name its cause. */
-const checkOptions = ({ body, secrets }: { readonly body: unknown; readonly secrets: unknown }): void => {
+const checkOptions = ({ body, secrets, toleranceSeconds = 0 }: VerifyOptions): void => {
   const isRaw = typeof body === 'string' || ArrayBuffer.isView(body)
-  if (isRaw && Array.isArray(secrets) && secrets.length > 0) return
-  throw new WebhookError(
-    isRaw
+  const fault = !isRaw
+    ? 'body: pass the raw body, as text or bytes, not the parsed JSON'
+    : !Array.isArray(secrets) || secrets.length === 0
       ? 'secrets: pass a list with at least one secret, as in `secrets: [secret]`'
-      : 'body: pass the raw body, as text or bytes, not the parsed JSON',
-    {
-      code: 'invalid_options',
-      hint: 'Change the options of `verifyWebhook`. The service will send the message again.',
-    },
-  )
+      : Number.isFinite(toleranceSeconds) && toleranceSeconds >= 0
+        ? undefined
+        : `toleranceSeconds: expected a number of seconds from 0, not ${toleranceSeconds}`
+  if (fault === undefined) return
+  throw new WebhookError(fault, {
+    code: 'invalid_options',
+    hint: 'Change the options of `verifyWebhook`. The service will send the message again.',
+  })
 }
 
 const headerOf = (headers: VerifyOptions['headers'], name: string): string => {

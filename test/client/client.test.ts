@@ -117,6 +117,113 @@ describe('deadlines', () => {
   })
 })
 
+describe('numeric options', () => {
+  const notMs = [0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31, '5' as never, null as never]
+
+  test.each(notMs)('a time-out of %s is refused by the client and by each request', async (timeoutMs) => {
+    const { client, asked } = await clientOf([success])
+    const refusal = { code: 'invalid_options', message: expect.stringMatching(/^timeoutMs: .*from 1 to 2147483647/) }
+    expect(() => createClient({ baseUrl: 'http://127.0.0.1:9', timeoutMs })).toThrow(expect.objectContaining(refusal))
+    await expect(client.get('/v1/chains', {}, { timeoutMs })).rejects.toMatchObject(refusal)
+    await expect(client.post('/v1/tx/broadcast', broadcast, { timeoutMs })).rejects.toMatchObject(refusal)
+    expect(asked).toEqual([])
+  })
+
+  test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 1_001])(
+    '%s attempts are refused by the client and by each request',
+    async (attempts) => {
+      const { client, asked } = await clientOf([success])
+      const refusal = { code: 'invalid_options', message: expect.stringMatching(/^attempts: .*from 1 to 1000/) }
+      expect(() => createClient({ baseUrl: 'http://127.0.0.1:9', attempts })).toThrow(expect.objectContaining(refusal))
+      await expect(client.get('/v1/chains', {}, { attempts })).rejects.toMatchObject(refusal)
+      expect(asked).toEqual([])
+    },
+  )
+
+  test('the longest time-out, with a wait on top of it, does not end a request at once', async () => {
+    const { client } = await clientOf([{ body: '{"data":{}}' }], { timeoutMs: 2 ** 31 - 1, attempts: 1 })
+    const wait = { chainId: 1, hash: `0x${'11'.repeat(32)}`, waitMs: 30_000 } as const
+    expect((await client.get('/v1/transactions/{chainId}/{hash}', wait)).data).toEqual({})
+    // The service rejects a wait that is none.
+    const nonsense = { ...wait, waitMs: Number.NaN }
+    expect((await client.get('/v1/transactions/{chainId}/{hash}', nonsense)).data).toEqual({})
+  })
+
+  test.each(notMs)('a confirmation time of %s is refused before anything is read or sent', async (confirmationMs) => {
+    const { client, asked } = await clientOf([success])
+    const refusal = { code: 'invalid_options', message: expect.stringMatching(/^confirmationMs: /) }
+    const hash = `0x${'11'.repeat(32)}`
+    await expect(client.waitForTransaction(1, hash, { confirmationMs })).rejects.toMatchObject(refusal)
+    const wallet = { request: () => expect.unreachable(), sendTransaction: () => expect.unreachable() }
+    await expect(client.execute({} as never, wallet, { confirmationMs })).rejects.toMatchObject(refusal)
+    expect(asked).toEqual([])
+  })
+
+  test('a hash that has another form is refused before it is waited for', async () => {
+    const { client, asked } = await clientOf([success])
+    await expect(client.waitForTransaction(1, '0x12')).rejects.toMatchObject({ code: 'invalid_options' })
+    expect(asked).toEqual([])
+  })
+})
+
+describe('headers', () => {
+  /** What a client sends with a POST. */
+  const sentWith = async (options: object, call: object) => {
+    const seen: [string, string][][] = []
+    const fetch = async (_: unknown, init?: RequestInit): Promise<Response> => {
+      // As they go over the wire: names that differ in their case are joined.
+      seen.push([...new Headers(init?.headers)])
+      return Response.json({ data: {} })
+    }
+    const client = createClient({ baseUrl: 'http://127.0.0.1:9', fetch, ...options })
+    await client.post('/v1/tx/broadcast', broadcast, call)
+    return Object.fromEntries(seen[0] ?? [])
+  }
+
+  test('of one name in any letter case, the most specific one is sent', async () => {
+    const headers = { 'Content-Type': 'application/json', 'X-Request-Id': 'of-client', Authorization: 'Bearer 1' }
+    expect(await sentWith({ headers }, {})).toEqual({
+      ...{ accept: 'application/json', 'content-type': 'application/json' },
+      ...{ 'x-request-id': 'of-client', authorization: 'Bearer 1' },
+    })
+    const call = { headers: { 'x-REQUEST-id': 'of-call', AUTHORIZATION: 'Bearer 2' } }
+    expect(await sentWith({ headers }, call)).toMatchObject({ 'x-request-id': 'of-call', authorization: 'Bearer 2' })
+    expect(await sentWith({ headers: new Headers(headers) }, call)).toMatchObject({
+      ...{ 'content-type': 'application/json', 'x-request-id': 'of-call', authorization: 'Bearer 2' },
+    })
+    expect(await sentWith({ headers: { ACCEPT: 'application/problem+json' } }, {})).toMatchObject({
+      accept: 'application/problem+json',
+    })
+  })
+
+  test('of one name that is given twice, the last one is sent, and none without a value', async () => {
+    const headers = { authorization: 'Bearer 1', Authorization: 'Bearer 2', 'X-Extra': undefined }
+    const sent = await sentWith({ headers }, {})
+    expect([sent.authorization, sent['x-extra']]).toEqual(['Bearer 2', undefined])
+  })
+
+  test('an error has the request id that was sent', async () => {
+    const client = createClient({ baseUrl: 'http://127.0.0.1:9', attempts: 1, headers: { 'X-Request-Id': 'mine' } })
+    await expect(client.get('/v1/chains')).rejects.toMatchObject({ requestId: 'mine' })
+    await expect(client.get('/v1/chains', {}, { headers: { 'x-request-ID': 'of-call' } })).rejects.toMatchObject({
+      requestId: 'of-call',
+    })
+  })
+
+  test('a stream is asked for as one, whatever the application accepts', async () => {
+    const accepted: (string | null)[] = []
+    const stop = new AbortController()
+    const fetch = async (_: unknown, init?: RequestInit): Promise<Response> => {
+      accepted.push(new Headers(init?.headers).get('accept'))
+      stop.abort()
+      throw new TypeError('fetch failed')
+    }
+    const client = createClient({ baseUrl: 'http://127.0.0.1:9', fetch, headers: { Accept: 'application/json' } })
+    for await (const _ of client.settlements.follow({ signal: stop.signal })) expect.unreachable()
+    expect(accepted).toEqual(['text/event-stream'])
+  })
+})
+
 describe('requests', () => {
   test('a response with an ETag is returned again after a 304, unless the cache is off', async () => {
     const tagged = { headers: { etag: '"7"' }, body: '{"data":{"creationFee":"5"}}' }

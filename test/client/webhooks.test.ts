@@ -114,6 +114,16 @@ describe('an error names what to pass', () => {
     }
   })
 
+  test('when the tolerance is not a number of seconds', async () => {
+    for (const toleranceSeconds of [Number.NaN, Number.POSITIVE_INFINITY, -1]) {
+      const { code, message } = await errorOf({ toleranceSeconds })
+      expect([code, message]).toEqual([
+        'invalid_options',
+        `toleranceSeconds: expected a number of seconds from 0, not ${toleranceSeconds}`,
+      ])
+    }
+  })
+
   test('when secrets are missing, empty, or a string', async () => {
     for (const wrong of [{ secrets: undefined, secret }, { secrets: [] }, { secrets: secret }]) {
       const { code, message } = await errorOf(wrong)

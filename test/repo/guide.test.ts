@@ -11,6 +11,7 @@ const pages = [
   'pagination',
   'quick-start',
   'settlements',
+  'wallets',
   'webhooks',
 ]
 

@@ -24,6 +24,7 @@ const pages: readonly Page[] = [
     summary: 'Plans and builders: check, sign, send and follow a transaction',
     covers: /^\/v1\/(?:plans|tx\/(?:erc20|hedge|broadcast)|transactions|wallets)\b/,
   },
+  { name: 'wallets', title: 'Wallets', summary: 'Batches, wallets that give no hash, and executions that buy once' },
   {
     name: 'settlements',
     title: 'Settlements',
