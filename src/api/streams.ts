@@ -65,10 +65,6 @@ export type StreamStart = { readonly after: number; readonly id?: string; readon
 
 const notice = (event: string, reason: string): string => `event: ${event}\ndata: ${JSON.stringify({ reason })}\n\n`
 
-/** Whether a request's `Accept` asks for a stream. */
-export const isStream = (accept: string | undefined): boolean =>
-  accept?.split(',').some((type) => type.trim().startsWith('text/event-stream')) === true
-
 /** Creates the capacity for streams of all feeds: at most `max` of all clients, and `maxPerClient` of one address. */
 export const createStreamCapacity = (max: number, maxPerClient: number) => {
   const open = new Map<string, number>()

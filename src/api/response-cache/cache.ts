@@ -6,10 +6,10 @@ import type { Changes, Resource } from '../../reads/cache/resources.ts'
 import { type Freshness, freshnessHeaders } from '../../reads/freshness/freshness.ts'
 import type { Waits } from '../../reads/freshness/waits.ts'
 import { lagOfReached } from '../../reads/lag/lag.ts'
+import { isStream } from '../accept.ts'
 import { rawAddressOf } from '../client.ts'
 import type { Refused } from '../limits.ts'
 import { type Allowance, allowanceHeaders, type RateLimit } from '../rate-limit.ts'
-import { isStream } from '../streams.ts'
 import { isLarge, noRoom, type Unread } from '../unread.ts'
 import { acceptedEncodings, type Encoding } from './compress.ts'
 import { type Entry, type HeaderList, lastingHeaders, listOf, notModifiedHeaders } from './entry.ts'
@@ -70,7 +70,7 @@ const bypassesCache = (headers: IncomingHttpHeaders): boolean =>
   headers.upgrade !== undefined ||
   headers['content-length'] !== undefined ||
   headers['transfer-encoding'] !== undefined ||
-  (headers.accept?.includes('event-stream') === true && isStream(headers.accept))
+  isStream(headers.accept)
 
 /** Preformatted `Server-Timing` below a millisecond, as nearly all hits have: formatting takes longer than a lookup. */
 const timings = Array.from({ length: 100 }, (_, hundredths) => `app;dur=${(hundredths / 100).toFixed(2)}`)

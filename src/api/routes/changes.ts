@@ -13,10 +13,11 @@ import {
   filterOf,
   subjectsOf,
 } from '../../reads/listings/changes.ts'
+import { isStream } from '../accept.ts'
 import type { changeStream } from '../change-stream.ts'
 import { openStream } from '../open-stream.ts'
 import { type Operation, route } from '../operation.ts'
-import { isStream, type Streams } from '../streams.ts'
+import type { Streams } from '../streams.ts'
 
 const about: Operation = {
   tag: 'Changes',

@@ -19,12 +19,13 @@ import {
   startOf,
 } from '../../reads/listings/settlements.ts'
 import type { ListSources } from '../../reads/listings/sources.ts'
+import { isStream } from '../accept.ts'
 import { clientOf } from '../client.ts'
 import { openStream } from '../open-stream.ts'
 import { type Operation, route } from '../operation.ts'
 import { type CachedRoutes, LAG_MAX_AGE_MS, REVALIDATE } from '../response-cache/cache.ts'
 import { markReverted } from '../reverted.ts'
-import { isStream, type Streams } from '../streams.ts'
+import type { Streams } from '../streams.ts'
 
 const operation: Operation = {
   tag: 'Events',
