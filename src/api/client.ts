@@ -41,14 +41,13 @@ const MAX_REPORTED = 200
 /** What a proxy writes around an address: `for="[2001:db8::1%eth0]:443"`. The address is between the brackets, if any. */
 const REPORTED = /^\s*(?:for=)?"?(?:\[([^\]]*)\]|([^";]*))/i
 
-/** The zone of an IPv6 address, and the port after an address without brackets. */
-const ZONE = /%.*$/
+/** The port after an address without brackets. */
 const PORT = /:[\w.-]*$/
 
 /** Finds the address in what a proxy reports: without quotes, brackets, port and zone. Undefined when there is none. */
 const parseAddress = (reported: string): string | undefined => {
   const [, bracketed, bare = ''] = REPORTED.exec(reported.slice(0, MAX_REPORTED)) ?? []
-  const text = (bracketed ?? bare).trim().replace(ZONE, '')
+  const [text = ''] = (bracketed ?? bare).trim().split('%', 1)
   return [text, text.replace(PORT, '')].find((it) => isIP(it) !== 0)
 }
 
