@@ -3,6 +3,7 @@ import type { Hex } from 'viem'
 import type { StoredBlock } from '../../db/stored.ts'
 import { release } from '../../lib/root.ts'
 import type { ChainId } from '../../protocol/chains.ts'
+import { tagsOf } from '../if-none-match.ts'
 
 /**
  * An entity tag: the version of the resource that was known when the response was read. It is valid until the resource
@@ -41,12 +42,11 @@ export const createTags = (edition: string) => {
   }
 
   /**
-   * Parses the tags of an `If-None-Match` that this edition made, weak or strong. Others are ignored, and so is `*`:
-   * whether a resource exists is unknown before it is read.
+   * Parses the tags of an `If-None-Match` that this edition made. Others are ignored, and so is `*`: whether a resource
+   * exists is unknown before it is read.
    */
   const decode = (header: string): Tag[] =>
-    header.split(',').flatMap((entry): Tag[] => {
-      const [, text = ''] = /^\s*(?:W\/)?"([^"]*)"\s*$/.exec(entry) ?? []
+    tagsOf(header).flatMap((text): Tag[] => {
       const [tagEdition, version = '', number, hashPrefix] = text.split('~')
       const tag = {
         version: Number.parseInt(version, 36),
