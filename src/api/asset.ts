@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
-import { tagsOf } from './if-none-match.ts'
+import { isTag, tagsOf } from './if-none-match.ts'
 import { acceptedEncodings, type Encoding, encode, THRESHOLD } from './response-cache/compress.ts'
 
 /** A static document in its encodings. */
@@ -31,10 +31,8 @@ export const createAsset = (type: string, read: () => Promise<Buffer> | Buffer):
   return () => cache.forceFetch(type)
 }
 
-const matchesEtag = (header: string | undefined, { etag }: Asset): boolean => {
-  const own = tagsOf(etag)
-  return header !== undefined && tagsOf(header).some((tag) => tag === '*' || own.includes(tag))
-}
+const matchesEtag = (header: string | undefined, { hash }: Asset): boolean =>
+  header !== undefined && tagsOf(header).some((tag) => tag === '*' || isTag(tag, hash))
 
 /**
  * Sends a document in the best accepted encoding, or a 304 when the client has it. When the URL contains the hash of

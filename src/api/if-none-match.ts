@@ -6,17 +6,18 @@
 
 const ENTRY = /^(?:W\/)?"([^"]*)"([^"]*)$/i
 
-/** The name of a content coding after a separator. */
-const CODING = /[-;:_.+]{1,2}(?:x-gzip|gzip|gz|brotli|br|zstd|deflate|compress)$/i
+/** What two proxies append at most: the name of a content coding after a separator. */
+const APPENDED = /^(?:[-;:_.+]{1,2}(?:x-gzip|gzip|gz|brotli|br|zstd|deflate|compress)){0,2}$/i
 
-/** Removes what two proxies appended. */
-const withoutCodings = (text: string): string => text.replace(CODING, '').replace(CODING, '')
-
-/** The tags of an `If-None-Match` without their quotes, the mark of weak ones, and what proxies appended. `*` stays. */
+/** The tags of an `If-None-Match` without the mark of weak ones and their quotes, with what was appended. `*` stays. */
 export const tagsOf = (header: string): string[] =>
   header.split(',').flatMap((entry) => {
     const text = entry.trim()
-    if (text === '*') return [text]
     const [, tag, appended = ''] = ENTRY.exec(text) ?? []
-    return tag === undefined || withoutCodings(appended) !== '' ? [] : [withoutCodings(tag)]
+    if (tag === undefined) return text === '*' ? [text] : []
+    return [tag + appended]
   })
+
+/** Whether a tag of a request is the service's own one, as it was sent or as a proxy has changed it. */
+export const isTag = (given: string, own: string): boolean =>
+  given.startsWith(own) && APPENDED.test(given.slice(own.length))

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { tagsOf } from '../../src/api/if-none-match.ts'
+import { isTag } from '../../src/api/if-none-match.ts'
 import { createTags } from '../../src/api/response-cache/tags.ts'
 
 const { encode, decode } = createTags('0.2.0-br.ab49855554d6')
@@ -49,4 +49,12 @@ describe.each(tags)('the tag of version $version', (tag) => {
   ])('does not match something else: %s', (header) => {
     expect(decode(header)).not.toContainEqual(tag)
   })
+})
+
+test('a separator at the end of a tag is part of it', () => {
+  for (const own of ['abc-', 'abc_', 'abc-br']) {
+    for (const given of [own, `${own}-gzip`, `${own}--gzip`, `${own};br`])
+      expect([given, isTag(given, own)]).toEqual([given, true])
+    expect(isTag(own.slice(0, -1), own)).toBe(false)
+  }
 })
