@@ -730,7 +730,7 @@ export interface paths {
         };
         /**
          * Stream settlements
-         * @description Sends the settlements after a position in the feed as server-sent events, and then each new one when the index finds it. The items are those of `/v1/hedge/settlements`. Connect again with `Last-Event-ID` (or with `since`) to resume after the last item that arrived: no item is lost or repeated. A comment is sent every 15 seconds. The last event of a stream is `dropped` (the client read too slowly, or the database is out of reach) or `end` (the service restarts).
+         * @description Sends the settlements after a position in the feed as server-sent events, and then each new one when the index finds it. The items are those of `/v1/hedge/settlements`. The first event is `position`: its id is where the stream begins. Connect again with `Last-Event-ID` (or with `lastEventId`, or with `since`) to resume after the last event that arrived: no item is lost or repeated. A comment is sent every 15 seconds. The last event of a stream is `dropped` (the client read too slowly, or the database is out of reach) or `end` (the service restarts).
          */
         get: operations["getHedgeSettlementsStream"];
         put?: never;
@@ -794,7 +794,7 @@ export interface paths {
         };
         /**
          * Stream what changed
-         * @description Sends the changes after a position of the feed as server-sent events `change`, and then each new one when the index has it. A `reset` names a chain of which everything has to be fetched again. Connect again with `Last-Event-ID` (or with `since`) to resume. A comment is sent every 15 seconds. The last event of a stream is `dropped` (the client read too slowly, or the database is out of reach) or `end` (the service restarts).
+         * @description Sends the changes after a position of the feed as server-sent events `change`, and then each new one when the index has it. A `reset` names a chain of which everything has to be fetched again. The first event is `position`: its id is where the stream begins. Connect again with `Last-Event-ID` (or with `lastEventId`, or with `since`) to resume. A comment is sent every 15 seconds. The last event of a stream is `dropped` (the client read too slowly, or the database is out of reach) or `end` (the service restarts).
          */
         get: operations["getChangesStream"];
         put?: never;
@@ -3774,7 +3774,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The body is not `application/json` */
+        /** @description The body is not `application/json`, or it is compressed */
         body_not_json: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3840,7 +3840,7 @@ export interface components {
         "Cache-Control": string;
         /** @description The request headers that the response depends on */
         Vary: string;
-        /** @description The URL of the next page, if there is one. Absent when it is longer than 8 KB: use `meta.nextCursor` then */
+        /** @description The relative URL of the next page, if there is one. Absent when it is longer than 8 KB: use `meta.nextCursor` then */
         Link: string;
         /** @description Milliseconds spent waiting for nodes (`rpc`) and for the database (`db`), and in total (`app`) */
         "Server-Timing": string;
@@ -5201,6 +5201,8 @@ export interface operations {
                 chainId?: number;
                 /** @description Return items after this position: `meta.nextCursor` of the previous response, or `now` for future items only. Starts at the first item when omitted */
                 since?: string;
+                /** @description Resume after the event with this id, instead of `since`. For clients that cannot send the header `Last-Event-ID`, which wins. Only for streams */
+                lastEventId?: string;
                 /** @description Return only items of these events. Requires `chainId` */
                 eventIds?: string;
                 /** @description Return only triggered or only not triggered settlements */
@@ -5238,6 +5240,8 @@ export interface operations {
                 chainId?: number;
                 /** @description Return items after this position: `meta.nextCursor` of the previous response, or `now` for future items only. Starts at the first item when omitted */
                 since?: string;
+                /** @description Resume after the event with this id, instead of `since`. For clients that cannot send the header `Last-Event-ID`, which wins. Only for streams */
+                lastEventId?: string;
                 /** @description Return only items of these events. Requires `chainId` */
                 eventIds?: string;
                 /** @description Return only triggered or only not triggered settlements */
@@ -5283,6 +5287,8 @@ export interface operations {
                 chainId?: number;
                 /** @description Return what changed after this position: `meta.nextCursor` of the previous response, or `now` for later changes only. Starts with a reset of every chain when omitted */
                 since?: string;
+                /** @description Resume after the event with this id, instead of `since`. For clients that cannot send the header `Last-Event-ID`, which wins. Only for streams */
+                lastEventId?: string;
                 /** @description Return only changes of these types, comma-separated; all types when omitted */
                 types?: string;
                 /** @description Changes per page; 100 by default */
@@ -5359,6 +5365,8 @@ export interface operations {
                 chainId?: number;
                 /** @description Return what changed after this position: `meta.nextCursor` of the previous response, or `now` for later changes only. Starts with a reset of every chain when omitted */
                 since?: string;
+                /** @description Resume after the event with this id, instead of `since`. For clients that cannot send the header `Last-Event-ID`, which wins. Only for streams */
+                lastEventId?: string;
                 /** @description Return only changes of these types, comma-separated; all types when omitted */
                 types?: string;
             };

@@ -32,7 +32,7 @@ export const trustsProxy =
   (_: string, hop: number): boolean =>
     hop < trustedProxies
 
-/** The name that everything shares that is not an address, so that nobody gets a new allowance by inventing one. */
+/** The name that everything shares that is not an address, so that inventing one gives no new allowance. */
 const NO_ADDRESS = 'unknown'
 
 /** The longest address that proxies write, with a zone, a port and the form of `Forwarded`: longer text is none. */

@@ -3,8 +3,8 @@ import { addressOf, onResponseEnd } from './client.ts'
 import type { StreamStart, Streams } from './streams.ts'
 
 /**
- * Answers a request with a stream from where `begin` says. Takes a place before `begin`, so that a refusal costs neither
- * a wait nor a query. Throws as `Streams.reserve` does.
+ * Answers a request with a stream that starts where `begin` resolves to. Takes a place before `begin`, so that a refusal
+ * costs neither a wait nor a query. Throws as `Streams.reserve` does.
  */
 export const openStream = async <F>(
   streams: Streams<F>,
@@ -31,8 +31,9 @@ export const openStream = async <F>(
 }
 
 /**
- * Where a client resumes a stream, and what says so: `Last-Event-ID`, which a browser sends when it connects again on its
- * own, or else `lastEventId`, which pages and polyfills add to the URL. Null without both, and for an empty header.
+ * Where a client resumes a stream, and the name of the field with the position: `Last-Event-ID`, which a browser sends
+ * when it connects again on its own, or else `lastEventId`, which polyfills add to the URL. Null without both, and for an
+ * empty header.
  */
 export const resumedFrom = <C>(
   { headers }: FastifyRequest,
