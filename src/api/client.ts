@@ -38,7 +38,7 @@ const NO_ADDRESS = 'unknown'
 /** The longest address that proxies write, with a zone, a port and the form of `Forwarded`: longer text is none. */
 const MAX_REPORTED = 200
 
-/** What a proxy writes around an address: `for="[2001:db8::1%eth0]:443"`. The address is between the brackets, if any. */
+/** What a proxy writes around an address: `for="[2001:db8::1%eth0]:443"`. An address may be between brackets. */
 const REPORTED = /^\s*(?:for=)?"?(?:\[([^\]]*)\]|([^";]*))/i
 
 /** The port after an address without brackets. */

@@ -1,7 +1,7 @@
 /*
- * Proxies that compress a response change its tag, so that it differs from the tag of the uncompressed one: Apache, Caddy
- * and Jetty append `-gzip` or `--gzip`, others `;gzip` or `:br`, and some write it after the quotes. Proxies also make a
- * tag weak, or drop that mark.
+ * Proxies that compress a response change its tag, so that it differs from the tag of the uncompressed one: Apache,
+ * Caddy and Jetty append `-gzip` or `--gzip`, others `;gzip` or `:br`, and some write it after the quotes. Proxies also
+ * make a tag weak, or drop that mark.
  */
 
 const ENTRY = /^(?:W\/)?"([^"]*)"([^"]*)$/i

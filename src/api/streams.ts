@@ -66,8 +66,8 @@ export type StreamStart = { readonly after: number; readonly id?: string; readon
 const notice = (event: string, reason: string): string => `event: ${event}\ndata: ${JSON.stringify({ reason })}\n\n`
 
 /**
- * The position of a stream before its first item. Many clients keep the id of an event only if it has data, and empty data
- * suffices. The name keeps it from listeners of items.
+ * The position of a stream before its first item. Many clients keep the id of an event only if it has data, and empty
+ * data suffices. The name keeps it from listeners of items.
  */
 const positionEvent = (id: string): string => `retry: ${RETRY_MS}\nid: ${id}\nevent: position\ndata:\n\n`
 
@@ -228,8 +228,8 @@ export const createStreams = <I extends StreamItem, F>(deps: {
     /** The number of open streams, and of those dropped because of a slow client or a database out of reach. */
     counts: () => ({ open: streams.size, dropped }),
     /**
-     * Takes a place for a stream until the returned function is called. Throws `service_unavailable` when closed, and as
-     * `StreamCapacity.take` does.
+     * Takes a place for a stream until the returned function is called. Throws `service_unavailable` when closed, and
+     * as `StreamCapacity.take` does.
      */
     reserve(address: string): () => void {
       if (closed) throw unavailable('the service restarts', undefined, RETRY_AFTER_SECONDS)

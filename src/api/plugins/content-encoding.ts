@@ -12,12 +12,16 @@ const isEncoded = (header: string): boolean =>
 const refusal = ({ headers }: FastifyRequest): ServiceError | undefined => {
   const header = headers['content-encoding']
   if (header === undefined || !isEncoded(header)) return undefined
-  const message = `expected no encoding of the body, got ${header.slice(0, MAX_SHOWN)}: send it uncompressed, without this header`
+  const got = header.slice(0, MAX_SHOWN)
+  const message = `expected no encoding of the body, got ${got}: send it uncompressed, without this header`
   const details = [{ path: 'Content-Encoding', message }]
   return new ServiceError('validation_error', `Content-Encoding: ${message}`, { details, status: 415 })
 }
 
-/** Rejects encoded bodies with a 415 that names what is accepted (RFC 9110, section 12.5.3): a small one may expand to gigabytes. */
+/**
+ * Rejects encoded bodies, since a small one may expand to gigabytes. The 415 names what is accepted (RFC 9110, section
+ * 12.5.3).
+ */
 export const contentEncodings = fp(async (app) => {
   const refuse: preParsingHookHandler = (request, reply, payload, done) => {
     const refused = refusal(request)
