@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
+import { isTag, tagsOf } from './if-none-match.ts'
 import { acceptedEncodings, type Encoding, encode, THRESHOLD } from './response-cache/compress.ts'
 
 /** A static document in its encodings. */
@@ -31,7 +32,7 @@ export const createAsset = (type: string, read: () => Promise<Buffer> | Buffer):
 }
 
 const matchesEtag = (header: string | undefined, { hash }: Asset): boolean =>
-  header?.split(',').some((tag) => [`"${hash}"`, '*'].includes(tag.trim().replace(/^W\//, ''))) === true
+  header !== undefined && tagsOf(header).some((tag) => tag === '*' || isTag(tag, hash))
 
 /**
  * Sends a document in the best accepted encoding, or a 304 when the client has it. When the URL contains the hash of

@@ -1,6 +1,6 @@
 import { once, setMaxListeners } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import { isIP, isIPv4, type Socket } from 'node:net'
 import proxyAddr from '@fastify/proxy-addr'
 import { normalizeIP } from '@fastify/rate-limit'
 import type { FastifyRequest } from 'fastify'
@@ -32,9 +32,33 @@ export const trustsProxy =
   (_: string, hop: number): boolean =>
     hop < trustedProxies
 
-/** The address that limits count by. Requests whose connection broke before they were handled share one name. */
-export const addressOf = ({ ip }: { readonly ip: string | undefined }): string =>
-  ip === undefined ? 'gone' : normalizeIP(ip)
+/** The name that everything shares that is not an address, so that inventing one gives no new allowance. */
+const NO_ADDRESS = 'unknown'
+
+/** The longest address that proxies write, with a zone, a port and the form of `Forwarded`: longer text is none. */
+const MAX_REPORTED = 200
+
+/** What a proxy writes around an address: `for="[2001:db8::1%eth0]:443"`. An address may be between brackets. */
+const REPORTED = /^\s*(?:for=)?"?(?:\[([^\]]*)\]|([^";]*))/i
+
+/** The port after an address without brackets. */
+const PORT = /:[\w.-]*$/
+
+/** Finds the address in what a proxy reports: without quotes, brackets, port and zone. Undefined when there is none. */
+const parseAddress = (reported: string): string | undefined => {
+  const [, bracketed, bare = ''] = REPORTED.exec(reported.slice(0, MAX_REPORTED)) ?? []
+  const [text = ''] = (bracketed ?? bare).trim().split('%', 1)
+  return [text, text.replace(PORT, '')].find((it) => isIP(it) !== 0)
+}
+
+/**
+ * The address that limits count by, without its port; the network of 64 bits for IPv6. What is no address, and requests
+ * whose connection broke before they were handled, share one name.
+ */
+export const addressOf = ({ ip }: { readonly ip: string | undefined }): string => {
+  const address = ip === undefined || isIPv4(ip) ? ip : parseAddress(ip)
+  return address === undefined ? NO_ADDRESS : normalizeIP(address)
+}
 
 /** Makes the function that finds the address of a request that does not reach the framework. */
 export const rawAddressOf = (trustedProxies: number) => {

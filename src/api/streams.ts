@@ -65,9 +65,11 @@ export type StreamStart = { readonly after: number; readonly id?: string; readon
 
 const notice = (event: string, reason: string): string => `event: ${event}\ndata: ${JSON.stringify({ reason })}\n\n`
 
-/** Whether a request's `Accept` asks for a stream. */
-export const isStream = (accept: string | undefined): boolean =>
-  accept?.split(',').some((type) => type.trim().startsWith('text/event-stream')) === true
+/**
+ * The position of a stream before its first item. Many clients keep the id of an event only if it has data, and empty
+ * data suffices. The name keeps it from listeners of items.
+ */
+const positionEvent = (id: string): string => `retry: ${RETRY_MS}\nid: ${id}\nevent: position\ndata:\n\n`
 
 /** Creates the capacity for streams of all feeds: at most `max` of all clients, and `maxPerClient` of one address. */
 export const createStreamCapacity = (max: number, maxPerClient: number) => {
@@ -80,24 +82,26 @@ export const createStreamCapacity = (max: number, maxPerClient: number) => {
       waiting: max,
       refuse: () => unavailable('too many streams begin in the past'),
     }),
-    /** Throws `service_unavailable` at `max` streams, and `rate_limited` at `maxPerClient`. */
-    require(address: string): void {
+    /**
+     * Counts a stream until the returned function is called. Throws `service_unavailable` at `max` streams, and
+     * `rate_limited` at `maxPerClient` of the address.
+     */
+    take(address: string): () => void {
       if (total >= max)
         throw unavailable(`stream limit reached (${max}): try again later`, undefined, RETRY_AFTER_SECONDS)
-      if ((open.get(address) ?? 0) < maxPerClient) return
-      const message = `stream limit of your address reached (${maxPerClient}): close a stream first`
-      throw new ServiceError('rate_limited', message, { retryAfter: RETRY_AFTER_SECONDS })
-    },
-    /** Counts a stream until the returned function is called. */
-    take(address: string): () => void {
-      const add = (count: number): void => {
-        total += count
-        const rest = (open.get(address) ?? 0) + count
+      const count = open.get(address) ?? 0
+      if (count >= maxPerClient) {
+        const message = `stream limit of your address reached (${maxPerClient}): close a stream first`
+        throw new ServiceError('rate_limited', message, { retryAfter: RETRY_AFTER_SECONDS })
+      }
+      total += 1
+      open.set(address, count + 1)
+      return () => {
+        total -= 1
+        const rest = (open.get(address) ?? 0) - 1
         if (rest > 0) open.set(address, rest)
         else open.delete(address)
       }
-      add(1)
-      return () => add(-1)
     },
   }
 }
@@ -134,6 +138,12 @@ export const createStreams = <I extends StreamItem, F>(deps: {
   const drop = (stream: Stream<F>, reason: string): void => {
     dropped += 1
     finish(stream, notice('dropped', reason), DROP_TIMEOUT_MS)
+  }
+
+  /** Asks the client to reconnect, at a random time: many do. */
+  const endForRestart = (stream: Stream<F>): void => {
+    const retry = RETRY_MS + Math.floor(Math.random() * RETRY_SPREAD_MS)
+    finish(stream, `retry: ${retry}\n${notice('end', 'the service restarts')}`, CLOSE_TIMEOUT_MS)
   }
 
   const write = (stream: Stream<F>, text: string): void => {
@@ -217,10 +227,13 @@ export const createStreams = <I extends StreamItem, F>(deps: {
   return {
     /** The number of open streams, and of those dropped because of a slow client or a database out of reach. */
     counts: () => ({ open: streams.size, dropped }),
-    /** Throws `service_unavailable` when closed, and as `StreamCapacity.require` does. */
-    requireCapacity(address: string): void {
+    /**
+     * Takes a place for a stream until the returned function is called. Throws `service_unavailable` when closed, and
+     * as `StreamCapacity.take` does.
+     */
+    reserve(address: string): () => void {
       if (closed) throw unavailable('the service restarts', undefined, RETRY_AFTER_SECONDS)
-      capacity.require(address)
+      return capacity.take(address)
     },
     /** Sends the items after a position to a response whose head is written, until its client leaves or `close`. */
     open(response: ServerResponse, address: string, from: StreamStart, filter: F): void {
@@ -232,24 +245,18 @@ export const createStreams = <I extends StreamItem, F>(deps: {
       const { after, id = source.idOf(after), text = '' } = from
       const stream: Stream<F> = { response, address, filter, after, isCatchingUp: false }
       streams.add(stream)
-      const release = capacity.take(address)
       response.on('error', () => response.destroy())
-      onResponseEnd(response, () => {
-        streams.delete(stream)
-        release()
-      })
-      write(stream, `retry: ${RETRY_MS}\nid: ${id}\n\n${text}`)
-      deliver(stream)
+      onResponseEnd(response, () => void streams.delete(stream))
+      write(stream, positionEvent(id) + text)
+      if (closed) endForRestart(stream)
+      else deliver(stream)
     },
     /** Ends all streams and asks their clients to reconnect. */
     close(): void {
       closed = true
       stop()
       clearInterval(heartbeat)
-      for (const stream of streams) {
-        const retry = RETRY_MS + Math.floor(Math.random() * RETRY_SPREAD_MS)
-        finish(stream, `retry: ${retry}\n${notice('end', 'the service restarts')}`, CLOSE_TIMEOUT_MS)
-      }
+      for (const stream of streams) endForRestart(stream)
     },
   }
 }

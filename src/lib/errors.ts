@@ -43,6 +43,8 @@ export type ServiceErrorOptions = {
   readonly details?: readonly ErrorDetail[]
   /** Seconds a client should wait before it tries again. */
   readonly retryAfter?: number
+  /** The HTTP status, where HTTP has a more exact one than that of the code. */
+  readonly status?: number
   readonly cause?: unknown
 }
 
@@ -57,12 +59,14 @@ export class ServiceError extends Error {
   readonly code: ErrorCode
   readonly details: readonly ErrorDetail[] | undefined
   readonly retryAfter: number | undefined
+  readonly status: number | undefined
 
   constructor(code: ErrorCode, message: string, options: ServiceErrorOptions = {}) {
     super(clip(message, MAX_MESSAGE), options.cause === undefined ? undefined : { cause: options.cause })
     this.code = code
     this.details = options.details?.slice(0, MAX_DETAILS).map(detail)
     this.retryAfter = options.retryAfter
+    this.status = options.status
   }
 }
 

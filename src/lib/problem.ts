@@ -57,7 +57,7 @@ export const problem = (error: unknown, id: string): Problem => {
     const { code, message, details } = error
     const retryAfter = isTemporary(code) ? (error.retryAfter ?? RETRY_AFTER) : undefined
     const body = { error: { code, message, ...(details && { details: [...details] }) } }
-    return { status: statuses[code], body, retryAfter }
+    return { status: error.status ?? statuses[code], body, retryAfter }
   }
   if (isClientError(error)) {
     // The framework rejected the request before any handler: its body or its URL is malformed.

@@ -86,8 +86,29 @@ test('a request without a cursor resets every indexed chain', async () => {
   expect(unknown.data).toEqual([])
 })
 
+const MICROSECONDS_PER_HOUR = 3_600_000_000
+
+test('a cursor of the future resets every chain and is not returned again, in pages and streams', async () => {
+  const [epoch] = (await now()).split('.')
+  for (const seq of [Number.MAX_SAFE_INTEGER, Date.now() * 1_000 + MICROSECONDS_PER_HOUR]) {
+    const future = `${epoch}.${seq}`
+    for (const { meta } of [await list(`since=${future}`), await listOf({ since: future, wallets: [hedger()] })]) {
+      expect(meta.resets).toEqual(configuredChains().map((chainId) => ({ chainId, reason: 'other_history' })))
+      expect(Number(meta.nextCursor.split('.')[1])).toBeLessThan(seq)
+      expect((await list(`since=${meta.nextCursor}`)).meta.reset).toBe(false)
+    }
+    const stream = await listen(`lastEventId=${future}`)
+    await eventually('the resets', () => stream.events().length >= configuredChains().length)
+    const resets = stream.events().slice(0, configuredChains().length)
+    expect(resets.map(({ event }) => event)).toEqual(configuredChains().map(() => 'reset'))
+    expect(resets.at(-1)?.id).not.toBe(future)
+    stream.stop()
+  }
+})
+
 test.each([
   ['since=5', 'since'],
+  ['lastEventId=a.5', 'lastEventId'],
   ['since=', 'since'],
   ['since=abc.99999999999999999', 'since'],
   ['types=deposit', 'types'],

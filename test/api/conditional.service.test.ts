@@ -129,6 +129,8 @@ test('a tag of one process is valid for the other, and a tag of another release 
   // One tag stands for every encoding, so it is weak; compared weakly, its strong form is the same.
   expect(tag).toMatch(/^W\/"/)
   await expectHeld(walletPage(), { tag: tag.slice(2), of: 1 })
+  // What a compressing proxy makes of it.
+  await expectHeld(walletPage(), { tag: tag.replace(/"$/, '-gzip"'), of: 1 })
   for (const other of [tag.replace(/^W\/"[^~]+/, 'W/"9.9.9'), '"x"', '*', tag.slice(1), tag.replace('"', '"0')]) {
     expect([other, (await ask(walletPage(), { tag: other })).status]).toEqual([other, 200])
   }

@@ -82,6 +82,10 @@ describe('a limit of three requests a minute', () => {
     }
     expect([await from('192.0.2.1'), await from('192.0.2.1'), await from('192.0.2.2')]).toEqual([200, 429, 200])
     expect([await from('198.51.100.9, 192.0.2.1'), await from('192.0.2.1, 192.0.2.3')]).toEqual([429, 200])
+    expect([await from('192.0.2.1:41234'), await from('192.0.2.4:1'), await from('192.0.2.4:2')]).toEqual([
+      429, 200, 429,
+    ])
+    expect([await from('made-up-1'), await from('made-up-2')]).toEqual([200, 429])
   })
 
   test('ignores forwarding headers without a trusted proxy', async () => {

@@ -120,9 +120,7 @@ test('a block that is not indexed in time is a 503, and invalid parameters are r
 test('a cursor whose first page is as of an earlier block is rejected with minBlock', async () => {
   const first = await api.get('/hedge/positions?chainId=8453&limit=1')
   const { nextCursor } = z.looseObject({ nextCursor: z.string() }).parse(first.meta)
-  expect(first.headers.link).toBe(
-    `</v1/hedge/positions?chainId=8453&limit=1&cursor=${encodeURIComponent(nextCursor)}>; rel="next"`,
-  )
+  expect(first.headers.link).toBe(`<?chainId=8453&limit=1&cursor=${encodeURIComponent(nextCursor)}>; rel="next"`)
   await base.actions.node.mine({ blocks: 2 })
   const { number } = await base.actions.client.getBlock()
   const page = `/hedge/positions?chainId=8453&limit=1&cursor=${nextCursor}`

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { announce } from '../../src/db/changes/changes.ts'
 import { settlementsScope, touching } from '../../src/db/changes/scopes.ts'
@@ -220,6 +220,67 @@ test('a stream is not answered from the cached page of its URL, and a client tha
   for (const reader of readers) reader.stop()
 })
 
+test('the id of the last event is also taken as a parameter by streams, below the header and above since', async () => {
+  const { data } = await feed('chainId=8453')
+  const [first, second] = data
+  const firstItem = async (query: string, headers: Record<string, string> = {}) => {
+    const reader = await listen(`chainId=8453&${query}`, headers)
+    await eventually('an item', () => reader.items().length > 0)
+    reader.stop()
+    return reader.items()[0]?.id
+  }
+  const [after, id] = [String(first?.seq), String(second?.seq)]
+  expect(await firstItem(`lastEventId=${after}`)).toBe(id)
+  expect(await firstItem(`since=0&lastEventId=${after}`)).toBe(id)
+  // What a polyfill makes of a URL that had the parameter.
+  expect(await firstItem(`&lastEventId=${after}`)).toBe(id)
+  expect(await firstItem('since=now&lastEventId=0', { 'last-event-id': after })).toBe(id)
+  expect(await firstItem(`lastEventId=${after}`, { 'last-event-id': '' })).toBe(id)
+  const accept = 'text/event-stream'
+  for (const [query, headers] of [
+    ['lastEventId=x', { accept }],
+    ['lastEventId=now', { accept }],
+    ['lastEventId=', { accept }],
+    [`lastEventId=${after}&lastEventId=${after}`, { accept }],
+    // Pages continue with `since`.
+    [`lastEventId=${after}`, {}],
+  ] as const) {
+    const refused = await fetch(`${base}/v1/hedge/settlements?chainId=8453&${query}`, { headers })
+    expect([query, refused.status, await refused.text()]).toEqual([
+      query,
+      400,
+      expect.stringContaining('"path":"lastEventId"'),
+    ])
+  }
+})
+
+const MICROSECONDS_PER_HOUR = 3_600_000_000
+
+test('a position of the future is a 400 that names its place, in pages and streams', async () => {
+  const future = [Number.MAX_SAFE_INTEGER, Date.now() * 1_000 + MICROSECONDS_PER_HOUR].map(String)
+  const stream = { accept: 'text/event-stream' }
+  for (const at of [...future, '9007199254740993', '9999999999999999'])
+    for (const [query, headers, path] of [
+      [`chainId=8453&since=${at}`, {}, 'since'],
+      [`chainId=8453&finality=finalized&since=${at}`, {}, 'since'],
+      [`since=${at}`, stream, 'since'],
+      [`lastEventId=${at}`, stream, 'lastEventId'],
+      ['since=now', { ...stream, 'last-event-id': at }, 'Last-Event-ID'],
+    ] as const) {
+      const refused = await fetch(`${base}/v1/hedge/settlements?${query}`, { headers })
+      expect([at, query, refused.status, await refused.text()]).toEqual([
+        at,
+        query,
+        400,
+        expect.stringContaining(`"path":"${path}"`),
+      ])
+    }
+  // Another process may know changes that this one does not know yet.
+  const { meta } = await feed('chainId=8453&since=now')
+  const { meta: next, status } = await feed(`chainId=8453&since=${Number(meta?.nextCursor) + 10}`)
+  expect([status, next?.nextCursor]).toEqual([200, String(Number(meta?.nextCursor) + 10)])
+})
+
 /** The headers that differ from response to response. */
 const changing = ({ headers }: IncomingMessage) => ({ date: headers.date, 'x-request-id': headers['x-request-id'] })
 
@@ -274,6 +335,15 @@ test('the stream limit of one address also holds for concurrent requests', async
   const refused = crowd.find(({ response }) => response.statusCode === 429)
   expect(refused?.response.headers['retry-after']).toBe('5')
   expect(refused?.text()).toContain('"code":"rate_limited"')
+  // The port that some gateways report is not part of the address, and a refusal needs no database.
+  const reads = vi.spyOn(own.sources.feed, 'page')
+  for (const path of ['hedge/settlements', 'hedge/settlements/stream', 'changes', 'changes/stream']) {
+    const headers = { accept: 'text/event-stream', 'x-forwarded-for': `192.0.2.1:${40_000 + path.length}` }
+    const { status } = await fetch(`${at}/v1/${path}?since=now`, { headers })
+    expect([path, status]).toEqual([path, 429])
+  }
+  expect(reads).not.toHaveBeenCalled()
+  reads.mockRestore()
   const other = await from('192.0.2.2')
   expect(other.response.statusCode).toBe(200)
   for (const reader of crowd) reader.stop()

@@ -43,7 +43,10 @@ export const failures = {
     'chainId',
     "unknown parameter 'chainId'",
   ),
-  body_not_json: { ...refusal('The body is not `application/json`', 'body', 'Unsupported Media Type'), status: 415 },
+  body_not_json: {
+    ...refusal('The body is not `application/json`, or it is compressed', 'body', 'Unsupported Media Type'),
+    status: 415,
+  },
   unauthorized: failure(
     'unauthorized',
     'The bearer token is missing, malformed or rejected',

@@ -105,8 +105,8 @@ export const headers = {
   'Cache-Control': text('How long the response may be cached without revalidation', 'public, no-cache'),
   Vary: text('The request headers that the response depends on', 'accept'),
   Link: text(
-    'The URL of the next page, if there is one. Absent when it is longer than 8 KB: use `meta.nextCursor` then',
-    '</v1/hedge/events/8453/1/positions?cursor=AAAA>; rel="next"',
+    'The relative URL of the next page, if there is one. Absent when it is longer than 8 KB: use `meta.nextCursor` then',
+    '<?cursor=AAAA>; rel="next"',
   ),
   'Server-Timing': text(
     'Milliseconds spent waiting for nodes (`rpc`) and for the database (`db`), and in total (`app`)',

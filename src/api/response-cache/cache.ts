@@ -7,10 +7,10 @@ import { type Freshness, freshnessHeaders } from '../../reads/freshness/freshnes
 import type { Waits } from '../../reads/freshness/waits.ts'
 import { lagOfReached } from '../../reads/lag/lag.ts'
 import type { ReadTurns } from '../../reads/turns.ts'
+import { isStream } from '../accept.ts'
 import { rawAddressOf } from '../client.ts'
 import type { Refused } from '../limits.ts'
 import { type Allowance, allowanceHeaders, type RateLimit } from '../rate-limit.ts'
-import { isStream } from '../streams.ts'
 import { isLarge, noRoom, type Unread } from '../unread.ts'
 import { acceptedEncodings, type Encoding } from './compress.ts'
 import { type Entry, type HeaderList, lastingHeaders, listOf, notModifiedHeaders } from './entry.ts'
@@ -71,7 +71,7 @@ const bypassesCache = (headers: IncomingHttpHeaders): boolean =>
   headers.upgrade !== undefined ||
   headers['content-length'] !== undefined ||
   headers['transfer-encoding'] !== undefined ||
-  (headers.accept?.includes('event-stream') === true && isStream(headers.accept))
+  isStream(headers.accept)
 
 /** Preformatted `Server-Timing` below a millisecond, as nearly all hits have: formatting takes longer than a lookup. */
 const timings = Array.from({ length: 100 }, (_, hundredths) => `app;dur=${(hundredths / 100).toFixed(2)}`)

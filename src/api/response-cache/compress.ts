@@ -1,8 +1,8 @@
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
-import { LRUCache } from 'lru-cache'
 import Negotiator from 'negotiator'
 import { createConcurrencyLimit } from '../../lib/concurrency-limit.ts'
+import { oncePerHeader } from '../accept.ts'
 import type { Bodies } from './entry.ts'
 
 export type Encoding = keyof Bodies
@@ -18,21 +18,13 @@ const MAX_CONCURRENT = 2
 /** The encodings in order of preference: smallest result first. */
 const encodings: readonly Encoding[] = ['br', 'gzip', 'identity']
 
-/** Parsed values of `Accept-Encoding`. Clients send few different ones, and short ones. */
-const parsed = new LRUCache<string, readonly Encoding[]>({ max: 100 })
-const MAX_HEADER_LENGTH = 200
+const parseAccepted = oncePerHeader((header): readonly Encoding[] =>
+  new Negotiator({ headers: { 'accept-encoding': header } }).encodings(encodings, { preferred: encodings }),
+)
 
 /** Returns the encodings that a client accepts, best first; empty when it accepts none of them. */
-export const acceptedEncodings = (header: string | undefined): readonly Encoding[] => {
-  if (header === undefined) return ['identity']
-  const known = parsed.get(header)
-  if (known !== undefined) return known
-  const order = new Negotiator({ headers: { 'accept-encoding': header } }).encodings(encodings, {
-    preferred: encodings,
-  })
-  if (header.length <= MAX_HEADER_LENGTH) parsed.set(header, order)
-  return order
-}
+export const acceptedEncodings = (header: string | undefined): readonly Encoding[] =>
+  header === undefined ? ['identity'] : parseAccepted(header)
 
 const toGzip = promisify(gzip)
 const toBrotli = promisify(brotliCompress)

@@ -3,6 +3,7 @@ import type { Hex } from 'viem'
 import type { StoredBlock } from '../../db/stored.ts'
 import { release } from '../../lib/root.ts'
 import type { ChainId } from '../../protocol/chains.ts'
+import { isTag, tagsOf } from '../if-none-match.ts'
 
 /**
  * An entity tag: the version of the resource that was known when the response was read. It is valid until the resource
@@ -34,27 +35,26 @@ export const editionOf = (renderKeys: readonly (readonly [ChainId, bigint])[]): 
 
 /** Creates the codec of the tags of an edition. */
 export const createTags = (edition: string) => {
+  const textOf = ({ version, block: pin }: Tag): string =>
+    [edition, version.toString(36), ...(pin === null ? [] : [pin.number.toString(36), pin.hashPrefix])].join('~')
+
   /** The value of `ETag`. It is weak, because one tag covers the body in every encoding. */
-  const encode = ({ version, block: pin }: Tag): string => {
-    const parts = [edition, version.toString(36), ...(pin === null ? [] : [pin.number.toString(36), pin.hashPrefix])]
-    return `W/"${parts.join('~')}"`
-  }
+  const encode = (tag: Tag): string => `W/"${textOf(tag)}"`
 
   /**
-   * Parses the tags of an `If-None-Match` that this edition made, weak or strong. Others are ignored, and so is `*`:
-   * whether a resource exists is unknown before it is read.
+   * Parses the tags of an `If-None-Match` that this edition made. Others are ignored, and so is `*`: whether a resource
+   * exists is unknown before it is read.
    */
   const decode = (header: string): Tag[] =>
-    header.split(',').flatMap((entry): Tag[] => {
-      const [, text = ''] = /^\s*(?:W\/)?"([^"]*)"\s*$/.exec(entry) ?? []
-      const [tagEdition, version = '', number, hashPrefix] = text.split('~')
+    tagsOf(header).flatMap((given): Tag[] => {
+      const [tagEdition, version = '', number, hash] = given.split('~')
+      const [hashPrefix = ''] = /^[0-9a-f]*/.exec(hash ?? '') ?? []
       const tag = {
         version: Number.parseInt(version, 36),
-        block:
-          number === undefined || hashPrefix === undefined ? null : { number: Number.parseInt(number, 36), hashPrefix },
+        block: number === undefined || hash === undefined ? null : { number: Number.parseInt(number, 36), hashPrefix },
       }
       // Encoding the tag again also rejects what the decoder ignores.
-      return tagEdition === edition && encode(tag) === `W/"${text}"` ? [tag] : []
+      return tagEdition === edition && isTag(given, textOf(tag)) ? [tag] : []
     })
 
   return { encode, decode }

@@ -13,12 +13,14 @@ import {
   filterOf,
   subjectsOf,
 } from '../../reads/listings/changes.ts'
+import { noLastEventId } from '../../reads/listings/feed-meta.ts'
 import type { ReadTurns } from '../../reads/turns.ts'
+import { isStream } from '../accept.ts'
 import type { changeStream } from '../change-stream.ts'
 import { clientOf } from '../client.ts'
-import { openStream } from '../open-stream.ts'
+import { openStream, resumedFrom } from '../open-stream.ts'
 import { type Operation, route } from '../operation.ts'
-import { isStream, type Streams } from '../streams.ts'
+import type { Streams } from '../streams.ts'
 
 const about: Operation = {
   tag: 'Changes',
@@ -45,8 +47,8 @@ const aboutStream: Operation = {
   summary: 'Stream what changed',
   description: [
     'Sends the changes after a position of the feed as server-sent events `change`, and then each new one when the index has it. A `reset`',
-    'names a chain of which everything has to be fetched again. Connect again with `Last-Event-ID` (or with `since`) to resume. A comment is',
-    'sent every 15 seconds. The last event of a stream is `dropped` (the client read too slowly, or the database is out of reach) or `end`',
+    'names a chain of which everything has to be fetched again. The first event is `position`: its id is where the stream begins.',
+    'Connect again with `Last-Event-ID` (or with `lastEventId`, or with `since`) to resume. A comment is sent every 15 seconds. The last event of a stream is `dropped` (the client read too slowly, or the database is out of reach) or `end`',
     '(the service restarts).',
   ].join(' '),
   headers: ['X-Data-Source', 'Cache-Control'],
@@ -68,11 +70,10 @@ export const changeRoutes: FastifyPluginAsync<{
     request: FastifyRequest<{ Querystring: z.output<typeof ChangesStreamQuery> }>,
     reply: FastifyReply,
   ) => {
-    const { query, headers } = request
-    const resumed = headers['last-event-id']
-    const from = typeof resumed === 'string' ? cursorOf(resumed) : query.since
+    const { query } = request
     const filter = filterOf(query)
-    return openStream(streams, request, reply, await resume(from, filter), filter)
+    const from = resumedFrom(request, query.lastEventId, cursorOf)?.cursor ?? query.since
+    return openStream(streams, request, reply, () => resume(from, filter), filter)
   }
 
   app.get<{ Querystring: z.output<typeof ChangesQuery> }>(
@@ -82,6 +83,7 @@ export const changeRoutes: FastifyPluginAsync<{
       const { query, headers } = request
       reply.header('cache-control', 'no-store')
       if (isStream(headers.accept)) return sendStream(request, reply)
+      if (query.lastEventId !== undefined) throw noLastEventId()
       return turns.page(clientOf(request), () => changesPage(sources, query.since, filterOf(query), query.limit))
     },
   )

@@ -6,6 +6,7 @@ import { invalidField } from '../../lib/errors.ts'
 import { awaitIndex, DEFAULT_WAIT_MS, untilRefreshed } from '../../reads/freshness/consistency.ts'
 import { type Freshness, freshnessHeaders } from '../../reads/freshness/freshness.ts'
 import type { Client } from '../../reads/freshness/waits.ts'
+import { noLastEventId } from '../../reads/listings/feed-meta.ts'
 import { claimablesOf } from '../../reads/listings/portfolio.ts'
 import {
   feedOf,
@@ -20,12 +21,13 @@ import {
   startOf,
 } from '../../reads/listings/settlements.ts'
 import type { ListSources } from '../../reads/listings/sources.ts'
+import { isStream } from '../accept.ts'
 import { clientOf } from '../client.ts'
-import { openStream } from '../open-stream.ts'
+import { openStream, resumedFrom } from '../open-stream.ts'
 import { type Operation, route } from '../operation.ts'
 import { type CachedRoutes, LAG_MAX_AGE_MS, REVALIDATE } from '../response-cache/cache.ts'
 import { markReverted } from '../reverted.ts'
-import { isStream, type Streams } from '../streams.ts'
+import type { Streams } from '../streams.ts'
 
 const operation: Operation = {
   tag: 'Events',
@@ -43,8 +45,9 @@ const streamOperation: Operation = {
   summary: 'Stream settlements',
   description: [
     'Sends the settlements after a position in the feed as server-sent events, and then each new one when the index finds it. The items are',
-    'those of `/v1/hedge/settlements`. Connect again with `Last-Event-ID` (or with `since`) to resume after the last item that arrived: no',
-    'item is lost or repeated. A comment is sent every 15 seconds. The last event of a stream is `dropped` (the client read too slowly, or',
+    'those of `/v1/hedge/settlements`. The first event is `position`: its id is where the stream begins. Connect again with',
+    '`Last-Event-ID` (or with `lastEventId`, or with `since`) to resume after the last event that arrived: no item is lost or repeated. A',
+    'comment is sent every 15 seconds. The last event of a stream is `dropped` (the client read too slowly, or',
     'the database is out of reach) or `end` (the service restarts).',
   ].join(' '),
   headers: ['X-Data-Source', 'X-Transaction', 'Cache-Control', 'Vary'],
@@ -65,18 +68,21 @@ export const settlementRoutes: CachedRoutes<{
     for (const each of Object.values(streams)) each.close()
   })
 
-  const sendStream = async (request: FastifyRequest<{ Querystring: StreamQuery }>, reply: FastifyReply) => {
-    const { query, headers } = request
-    const filter = filterOf(query)
-    const resumed = headers['last-event-id']
-    const after = typeof resumed === 'string' ? resumeAt(resumed) : await startOf(sources, query.since)
-    return openStream(streams[query.finality ?? 'latest'], request, reply, { after }, filter)
-  }
-
   /** Waits as the query asks. Returns the `meta` of a reverted transaction. */
   const awaited = async (request: FastifyRequest<{ Querystring: StreamQuery }>, reply: FastifyReply) => {
     const { chainIds } = filterOf(request.query)
     return markReverted(reply, await awaitIndex(waits, clientOf(request), chainIds, request.query, { observed: true }))
+  }
+
+  const sendStream = async (request: FastifyRequest<{ Querystring: StreamQuery }>, reply: FastifyReply) => {
+    const { query } = request
+    const filter = filterOf(query)
+    const resumed = resumedFrom(request, query.lastEventId, resumeAt)
+    const begin = async () => {
+      await awaited(request, reply)
+      return { after: await startOf(sources, resumed?.cursor ?? query.since, resumed?.name) }
+    }
+    return openStream(streams[query.finality ?? 'latest'], request, reply, begin, filter)
   }
 
   /** Adds what wallets can claim from the events of settlements, once the index has observed it. */
@@ -99,10 +105,7 @@ export const settlementRoutes: CachedRoutes<{
   app.get<{ Querystring: StreamQuery }>(
     '/hedge/settlements/stream',
     route(streamOperation, z.string(), { querystring: StreamQuery }),
-    async (request, reply) => {
-      await awaited(request, reply)
-      return sendStream(request, reply)
-    },
+    sendStream,
   )
 
   app.get<{ Querystring: SettlementsQuery }>(
@@ -110,12 +113,13 @@ export const settlementRoutes: CachedRoutes<{
     route(operation, success, { querystring: SettlementsQuery }),
     async (request, reply) => {
       const { query, headers } = request
-      const reverted = await awaited(request, reply)
       const { chainIds, wallets } = filterOf(query)
       if (isStream(headers.accept)) {
         if (wallets !== undefined) throw invalidField('wallet', 'expected no value: streams do not have this filter')
         return sendStream(request, reply)
       }
+      if (query.lastEventId !== undefined) throw noLastEventId()
+      const reverted = await awaited(request, reply)
       // The position of `now` moves without a settlement, so that response has no tag.
       const hasTag = query.since !== 'now'
       if (hasTag && cache.check(feedOf(chainIds, wallets), request, reply)) return reply

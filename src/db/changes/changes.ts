@@ -1,4 +1,4 @@
-import { asc, eq, gt, sql } from 'drizzle-orm'
+import { asc, eq, gt, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import type { ChainId } from '../../protocol/chains.ts'
 import { ageOf } from '../columns.ts'
 import type { Handle } from '../pool.ts'
@@ -21,6 +21,15 @@ export const CHANNEL = 'changes'
 const KEEP_MICROSECONDS = 60_000_000
 
 const now = sql`(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`
+
+/** How far the clocks of a database and of its copies may be apart, in microseconds. */
+const MAX_CLOCK_SKEW = 5_000_000
+
+/**
+ * The greatest number that a reader can have, as SQL: a number is not above the clock, unless the clock was set back, and
+ * a copy of the database may not have the newest changes yet. `last` is the last number here.
+ */
+export const greatestNumber = (last: SQLWrapper): SQL => sql`greatest(${last}, ${now} + ${MAX_CLOCK_SKEW}::bigint)`
 
 /** The most scopes of a change in the log. A change that touches more counts as a change of everything. */
 const MOST_LOGGED = 1_000

@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Hex } from 'viem'
 import type { ChainId } from '../../protocol/chains.ts'
+import { greatestNumber } from '../changes/changes.ts'
 import { aspects } from '../changes/scopes.ts'
 import type { Database } from '../pool.ts'
 import { feed, feedEpochs, feedFloors, type resetReasons } from '../schema-feed.ts'
@@ -80,7 +81,7 @@ export const createFeedQueries = (database: Pick<Database, 'run'>) => ({
   /**
    * Reads what changed after a cursor, in the order of the newest change of each aspect, `limit` items at most; null is
    * the beginning, `now` the end. No item has a number above `upTo`. A cursor of a history that this database does not
-   * continue resets every chain.
+   * continue, or of the future, resets every chain.
    */
   async page(since: FeedCursor | 'now' | null, filter: FeedFilter, limit: number, upTo: number): Promise<FeedPage> {
     const { chainIds, types, keys } = filter
@@ -101,7 +102,8 @@ export const createFeedQueries = (database: Pick<Database, 'run'>) => ({
         AND feed.key = given.key LIMIT 1) AS found WHERE found.seq > read.start`
     const { rows } = await database.run((handle) =>
       handle.execute<Read>(sql`WITH state AS MATERIALIZED (
-        SELECT counter.epoch, least(counter.last, ${upTo}::bigint) AS last, counter.epoch = ${epoch} OR ${isOwn}::boolean
+        SELECT counter.epoch, least(counter.last, ${upTo}::bigint) AS last, ${isOwn}::boolean
+          OR (counter.epoch = ${epoch} AND ${seq}::bigint <= ${greatestNumber(sql`counter.last`)})
           OR EXISTS (SELECT FROM ${feedEpochs} AS ended WHERE ended.epoch = ${epoch} AND ended.last >= ${seq}::bigint) AS known
         FROM ${changeCounter} AS counter
       ), read AS MATERIALIZED (

@@ -2,10 +2,10 @@ import { and, asc, eq, gt, inArray, sql } from 'drizzle-orm'
 import type { Address } from 'viem'
 import type { ChainId } from '../../protocol/chains.ts'
 import { kinds } from '../../protocol/entities.ts'
-import { newestChange } from '../changes/changes.ts'
+import { greatestNumber, newestChange } from '../changes/changes.ts'
 import type { Settlement } from '../index/settlements.ts'
 import type { Database } from '../pool.ts'
-import { settlements } from '../schema-index.ts'
+import { changeCounter, settlements } from '../schema-index.ts'
 import { entityTables } from '../stored.ts'
 
 /** Filters of settlements. An absent field does not filter. */
@@ -69,4 +69,12 @@ export const createSettlementQueries = (database: Pick<Database, 'run'>) => ({
    * number.
    */
   position: () => database.run(newestChange),
+  /** Whether a number is of the future: this database and its copies have given none as great. */
+  isFuture: (seq: number): Promise<boolean> =>
+    database.run(async (handle) => {
+      const [row] = await handle
+        .select({ isFuture: sql<boolean>`${seq}::bigint > ${greatestNumber(changeCounter.last)}` })
+        .from(changeCounter)
+      return row?.isFuture ?? seq > 0
+    }),
 })

@@ -16,7 +16,7 @@ import { Address20, AT_LEAST_ONE, atMost, hints, PageLimit } from '../../protoco
 import { Account, Id, Integer, integer } from '../../protocol/response-fields.ts'
 import type { Changes } from '../cache/resources.ts'
 import type { ReadSources } from '../read.ts'
-import { asOfChain, asOfFields, POLL_AFTER_MS } from './feed-meta.ts'
+import { asOfChain, asOfFields, LAST_EVENT_ID, POLL_AFTER_MS } from './feed-meta.ts'
 import { choice, listOf } from './query.ts'
 import { Hash } from './records.ts'
 import { chainsOf } from './resource.ts'
@@ -87,21 +87,25 @@ export const ChangesMeta = z
 const CURSOR = /^([0-9a-f]{0,12})\.(\d{1,16})$/
 const cursorError = 'expected `meta.nextCursor` of a response, or `now`; omit it to begin at the start'
 
-/** A cursor as text, decoded; `now` for the current end of the feed. */
-const Cursor = z.string({ error: cursorError }).transform((text, context): FeedCursor | 'now' => {
-  if (text === 'now') return 'now'
+const idError = 'expected the id of an event of this stream'
+
+const parseCursor = (text: string): FeedCursor | undefined => {
   const [, epoch, digits] = CURSOR.exec(text) ?? []
   const seq = Number(digits)
-  if (epoch !== undefined && Number.isSafeInteger(seq)) return { epoch, seq }
-  context.addIssue({ code: 'custom', message: cursorError })
-  return 'now'
-})
+  return epoch !== undefined && Number.isSafeInteger(seq) ? { epoch, seq } : undefined
+}
+
+/** A cursor as text, decoded; `now` for the current end of the feed. */
+const Cursor = z
+  .string({ error: cursorError })
+  .refine((text) => text === 'now' || parseCursor(text) !== undefined, { error: cursorError })
+  .transform((text) => parseCursor(text) ?? 'now')
 
 /** Parses the cursor in `Last-Event-ID`. Throws `validation_error` for a value that is not the id of an event. */
 export const cursorOf = (lastEventId: string): FeedCursor => {
-  const { data } = Cursor.safeParse(lastEventId)
-  if (typeof data === 'object') return data
-  throw invalidField('Last-Event-ID', 'expected the id of an event of this stream')
+  const cursor = parseCursor(lastEventId)
+  if (cursor === undefined) throw invalidField('Last-Event-ID', idError)
+  return cursor
 }
 
 /** The text of a cursor. */
@@ -124,6 +128,16 @@ export const ChangesQuery = z
   .object({
     chainId: PathChainId.optional().meta({ description: 'The chain; all chains when omitted' }),
     since,
+    lastEventId: z
+      .string()
+      .refine((text) => parseCursor(text) !== undefined, { error: idError })
+      .transform(parseCursor)
+      .optional()
+      .meta({
+        description: `${LAST_EVENT_ID}. Only for streams`,
+        type: 'string',
+        pattern: '^[0-9a-f]{0,12}\\.\\d{1,16}$',
+      }),
     types: listOf(types, subjectTypes.length).optional().meta({
       description: 'Return only changes of these types, comma-separated; all types when omitted',
     }),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { invalidField, type ServiceError } from '../../lib/errors.ts'
 import { type ChainId, OfChain } from '../../protocol/chains.ts'
 import { Integer, UnixSeconds } from '../../protocol/response-fields.ts'
 import type { Changes } from '../cache/resources.ts'
@@ -9,6 +10,14 @@ import { Hash } from './records.ts'
 
 /** How often the index has new blocks at most, in milliseconds. */
 export const POLL_AFTER_MS = 1_000
+
+/** The description of the parameter `lastEventId`. */
+export const LAST_EVENT_ID =
+  'Resume after the event with this id, instead of `since`. For clients that cannot send the header `Last-Event-ID`, which wins'
+
+/** The error of a page with that parameter. */
+export const noLastEventId = (): ServiceError =>
+  invalidField('lastEventId', 'expected no value: only streams have this parameter, pages continue with `since`')
 
 /** The block that a page of a feed is as of, on one chain. */
 export const asOfFields = {

@@ -10,7 +10,7 @@ import { type Changes, type Resource, resourceOf } from '../cache/resources.ts'
 import { consistency } from '../freshness/consistency.ts'
 import { revertedField } from '../freshness/reverted.ts'
 import type { ReadSources } from '../read.ts'
-import { asOfChain, asOfFields, POLL_AFTER_MS } from './feed-meta.ts'
+import { asOfChain, asOfFields, LAST_EVENT_ID, POLL_AFTER_MS } from './feed-meta.ts'
 import { Claimable } from './portfolio-records.ts'
 import { choice, Flag, MAX_WALLETS, Wallets } from './query.ts'
 import { Hash } from './records.ts'
@@ -63,15 +63,15 @@ export const SettlementsMeta = z
   })
   .meta({ id: 'SettlementsMeta' })
 
-const CURSOR = /^\d{1,16}$/
+const isPosition = (text: string): boolean => /^\d{1,16}$/.test(text) && Number.isSafeInteger(Number(text))
 
 /** A position in the feed. */
 const Cursor = z
   .string()
-  .refine((text) => text === 'now' || (CURSOR.test(text) && Number(text) <= Number.MAX_SAFE_INTEGER), {
-    error: 'expected `meta.nextCursor` of a response, or `now`',
-  })
+  .refine((text) => text === 'now' || isPosition(text), { error: 'expected `meta.nextCursor` of a response, or `now`' })
   .transform((text) => (text === 'now' ? ('now' as const) : Number(text)))
+
+const idError = 'expected the id of an event of this stream'
 
 const MAX_EVENT_IDS = 200
 const idsError = `expected up to ${MAX_EVENT_IDS} event ids, separated by commas`
@@ -84,6 +84,16 @@ const fields = {
     type: 'string',
     pattern: '^(now|\\d{1,16})$',
   }),
+  lastEventId: z
+    .string()
+    .refine(isPosition, { error: idError })
+    .transform(Number)
+    .optional()
+    .meta({
+      description: `${LAST_EVENT_ID}. Only for streams`,
+      type: 'string',
+      pattern: '^\\d{1,16}$',
+    }),
   eventIds: z
     .string()
     .refine((text) => /^\d{1,15}(,\d{1,15})*$/.test(text) && text.split(',').length <= MAX_EVENT_IDS, {
@@ -135,8 +145,8 @@ export const feedOf = (chains: readonly ChainId[], wallets: readonly Address[] =
 
 /** Parses the position in `Last-Event-ID`. Throws `validation_error` for a value that is not the id of an item. */
 export const resumeAt = (lastEventId: string): number => {
-  if (CURSOR.test(lastEventId)) return Number(lastEventId)
-  throw invalidField('Last-Event-ID', 'expected the id of an event of this stream')
+  if (isPosition(lastEventId)) return Number(lastEventId)
+  throw invalidField('Last-Event-ID', idError)
 }
 
 /** The sources of pages of settlements. */
@@ -145,10 +155,21 @@ export type SettlementSources = Pick<ReadSources, 'chains' | 'queries'> & {
   readonly settlements: SettlementQueries
 }
 
-/** The position after which a request with `since` starts. */
-export const startOf = async ({ changes, settlements }: SettlementSources, since: SettlementsQuery['since']) => {
-  if (since !== 'now') return since ?? 0
-  return changes.isCurrent([]) ? changes.position() : settlements.position()
+/**
+ * The position after which a request starts. `name` is the parameter or the header that has it. Throws `validation_error`
+ * for one of the future, after which nothing would ever arrive.
+ */
+export const startOf = async (
+  { changes, settlements }: SettlementSources,
+  since: SettlementsQuery['since'],
+  name = 'since',
+): Promise<number> => {
+  if (since === 'now') return changes.isCurrent([]) ? changes.position() : settlements.position()
+  const start = since ?? 0
+  // Another process may have given a position that this one does not know yet.
+  if (start > changes.position() && (await settlements.isFuture(start)))
+    throw invalidField(name, 'expected a position that this feed has given, got one of the future')
+  return start
 }
 
 /** Renders a settlement for the feed. */

@@ -13,16 +13,20 @@ const notice = { since: new Date('2027-01-31T00:00:00Z'), sunset: new Date('2027
 test('a deprecated route has its dates and a link to the changelog in every response, errors included', async () => {
   const schema = { querystring: z.strictObject({}) }
   api.app.get('/v1/old', { schema, config: { deprecated: notice } }, async () => ({ data: 1 }))
-  for (const [url, status] of [
-    ['/v1/old', 200],
-    ['/v1/old?what=1', 400],
+  api.app.get('/v1/old/:a/:b', { schema, config: { deprecated: notice } }, async () => ({ data: 1 }))
+  for (const [url, status, changelog] of [
+    ['/v1/old', 200, 'changelog'],
+    ['/v1/old?what=1/2', 400, 'changelog'],
+    ['/v1/old/1/2', 200, '../../changelog'],
+    ['/v1/old/1/2/', 200, '../../../changelog'],
   ] as const) {
     const { statusCode, headers } = await api.app.inject(url)
     expect(statusCode).toBe(status)
+    expect(new URL(changelog, `https://gateway.example/fx${url}`).pathname).toBe('/fx/v1/changelog')
     expect(headers).toMatchObject({
       deprecation: '@1801353600',
       sunset: 'Sun, 01 Aug 2027 00:00:00 GMT',
-      link: '</v1/changelog>; rel="deprecation"; type="application/json"',
+      link: `<${changelog}>; rel="deprecation"; type="application/json"`,
       'access-control-expose-headers': expect.stringMatching(/Deprecation, Sunset, Link/),
     })
   }
