@@ -3,7 +3,7 @@ import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Address } from 'viem'
 import { entities, type Kind, perKind } from '../../protocol/entities.ts'
 import type { FeeRates } from '../../protocol/logs.ts'
-import { type Inclusion, inclusions } from '../../protocol/rows.ts'
+import { type Inclusion, inclusions, showsValues } from '../../protocol/rows.ts'
 import type { Token } from '../../protocol/tokens.ts'
 import type { Database, Statement } from '../pool.ts'
 import { UNIT } from '../rendering.ts'
@@ -63,7 +63,7 @@ export const hasRecords = (include: readonly Inclusion[]): boolean => inclusions
 
 /** Whether rows show what is made from the stored text of their event. */
 export const hasSummary = (include: readonly Inclusion[]): boolean =>
-  include.includes('event') || include.includes('value')
+  include.includes('event') || showsValues(include)
 
 /** Whether rows show anything of their event. */
 const showsEvent = (include: readonly Inclusion[]): boolean => hasRecords(include) || hasSummary(include)

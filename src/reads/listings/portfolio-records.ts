@@ -13,11 +13,11 @@ const State = choice(['active', 'all']).optional().meta({
   description: '`active` (default): rows that can still change or pay out; `all`: settled and claimed rows too',
 })
 
-const Include = listOf(choice(['event', 'value', 'balances']), 3)
+const Include = listOf(choice(['event', 'value', 'stale-value', 'balances']), 4)
   .optional()
   .meta({
     description:
-      '`event`: the event of each position and deposit; `value`: the present value of each position, from the pricing engine; `balances`: what the wallet has now, read from the nodes. A response with `value` or `balances` has no `ETag` and must not be stored',
+      '`event`: the event of each position and deposit; `value`: the present value of each position, from the pricing engine, null where its rates are stale; `stale-value`: the same, also from stale rates; `balances`: what the wallet has now, read from the nodes. A response with values or `balances` has no `ETag` and must not be stored',
   })
 
 export const PortfolioParams = z.object({ addr: Address20 })

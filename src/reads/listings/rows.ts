@@ -19,6 +19,7 @@ import {
   inclusionTexts,
   payoutText,
   rowText,
+  showsValues,
   storedSummaryTexts,
   summaryTexts,
   withInclusions,
@@ -169,6 +170,7 @@ export const rowsOf = async (
   unread?: (at: number) => void,
 ): Promise<Rendered> => {
   const rendered = await renderRows(sources, asked, rows, unread)
-  if (!asked.include.includes('value')) return rendered
-  return { ...rendered, rows: await withValues(sources.pricing, rendered.rows) }
+  if (!showsValues(asked.include)) return rendered
+  const allowsStale = asked.include.includes('stale-value')
+  return { ...rendered, rows: await withValues(sources.pricing, rendered.rows, allowsStale) }
 }
