@@ -248,7 +248,8 @@ test('values from stale rates are null with the reason, unless the request asks 
     expect([asked, statusCode, headers['cache-control'], headers.etag]).toEqual([asked, 200, 'no-store', undefined])
     const rows = positionsIn(JSON.parse(payload).data).filter(({ eventId }) => eventId === 1)
     expect(rows.length).toBeGreaterThan(0)
-    for (const row of rows) expect(row).toMatchObject({ value: { spotDate: '2024-11-29', stale: true }, valueReason: null })
+    for (const row of rows)
+      expect(row).toMatchObject({ value: { spotDate: '2024-11-29', stale: true }, valueReason: null })
   }
   await publisher.close()
 })

@@ -62,8 +62,7 @@ export const feeRateOf = (rate: keyof FeeRates): string =>
 export const hasRecords = (include: readonly Inclusion[]): boolean => inclusions.some((name) => include.includes(name))
 
 /** Whether rows show what is made from the stored text of their event. */
-export const hasSummary = (include: readonly Inclusion[]): boolean =>
-  include.includes('event') || showsValues(include)
+export const hasSummary = (include: readonly Inclusion[]): boolean => include.includes('event') || showsValues(include)
 
 /** Whether rows show anything of their event. */
 const showsEvent = (include: readonly Inclusion[]): boolean => hasRecords(include) || hasSummary(include)

@@ -51,7 +51,13 @@ const memberFields = {
 
 export const DepositRow = z.object({ ...Deposit.shape, ...memberFields }).meta({ id: 'DepositRow' })
 /** Why a position has no value. */
-export const valueReasons = [...valueRefusals, 'settled', 'stale_rates', 'engine_unavailable', 'too_many_events'] as const
+export const valueReasons = [
+  ...valueRefusals,
+  'settled',
+  'stale_rates',
+  'engine_unavailable',
+  'too_many_events',
+] as const
 
 const PositionValue = z.object({
   amount: Amount.meta({
