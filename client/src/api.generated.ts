@@ -2493,7 +2493,7 @@ export interface components {
                 /** @description What the wallet receives, in units of the payment token */
                 net: bigint | null;
             } | null;
-            /** @description The present value of the position while its event is open; null when `valueReason` has a reason; with `include=value` */
+            /** @description The present value of the position while its event is open; null when `valueReason` has a reason; with `include=value` or `include=stale-value` */
             value?: {
                 /** @description What the rest of the protection is worth, in the token's units, before the fee on payouts; never above the worst-case payout */
                 amount: bigint;
@@ -2511,10 +2511,10 @@ export interface components {
                 usdRateFallback: boolean;
             } | null;
             /**
-             * @description Why `value` is null. `expired`, `settled`: the event is not open; `unsupported_pair`: the engine has no rates of the pair; `unsupported_terms`: its model does not cover the rates or the expiry; `engine_unavailable`: the engine did not answer within a second; `too_many_events`: the response has positions of more than 200 open events. With `include=value`
+             * @description Why `value` is null. `expired`, `settled`: the event is not open; `stale_rates`: the engine's rates of the pair are too old to sign a quote on, and `include=stale-value` shows the value; `unsupported_pair`: the engine has no rates of the pair; `unsupported_terms`: its model does not cover the rates or the expiry; `engine_unavailable`: the engine did not answer within a second; `too_many_events`: the response has positions of more than 200 open events. With `include=value` or `include=stale-value`
              * @enum {string|null}
              */
-            valueReason?: "expired" | "unsupported_pair" | "unsupported_terms" | "settled" | "engine_unavailable" | "too_many_events" | null;
+            valueReason?: "expired" | "unsupported_pair" | "unsupported_terms" | "settled" | "stale_rates" | "engine_unavailable" | "too_many_events" | null;
         };
         /** @description The terms of the event of a position or deposit */
         EventSummary: {
@@ -4975,7 +4975,7 @@ export interface operations {
                 order?: "asc" | "desc";
                 /** @description Return only the rows with these ids, in this order; ids that do not exist are in `meta.missing`. Requires one `chainId`, and can be combined with `include` and `finality` only */
                 ids?: string;
-                /** @description Records of the row's event to include in each row; `payout`: the payout of the position before and after its fee; `value`: the present value of the position, from the pricing engine. A response with `value` has no `ETag` and must not be stored */
+                /** @description Records of the row's event to include in each row; `payout`: the payout of the position before and after its fee; `value`: the present value of the position, from the pricing engine, null where its rates are stale; `stale-value`: the same, also from stale rates. A response with either has no `ETag` and must not be stored */
                 include?: string;
                 /** @description Return rows created in blocks of at least this finality; `latest` by default. The state of the rows is always the newest */
                 finality?: "latest" | "safe" | "finalized";
@@ -5079,7 +5079,7 @@ export interface operations {
                 chainId?: string;
                 /** @description `active` (default): rows that can still change or pay out; `all`: settled and claimed rows too */
                 state?: "active" | "all";
-                /** @description `event`: the event of each position and deposit; `value`: the present value of each position, from the pricing engine; `balances`: what the wallet has now, read from the nodes. A response with `value` or `balances` has no `ETag` and must not be stored */
+                /** @description `event`: the event of each position and deposit; `value`: the present value of each position, from the pricing engine, null where its rates are stale; `stale-value`: the same, also from stale rates; `balances`: what the wallet has now, read from the nodes. A response with values or `balances` has no `ETag` and must not be stored */
                 include?: string;
                 /** @description Return data as of this block or a later one. The request must name one chain */
                 minBlock?: number;
@@ -5149,7 +5149,7 @@ export interface operations {
     postWalletsPortfolio: {
         parameters: {
             query?: {
-                /** @description `event`: the event of each position and deposit; `value`: the present value of each position, from the pricing engine; `balances`: what the wallet has now, read from the nodes. A response with `value` or `balances` has no `ETag` and must not be stored */
+                /** @description `event`: the event of each position and deposit; `value`: the present value of each position, from the pricing engine, null where its rates are stale; `stale-value`: the same, also from stale rates; `balances`: what the wallet has now, read from the nodes. A response with values or `balances` has no `ETag` and must not be stored */
                 include?: string;
                 /** @description Return data as of this block or a later one. The request must name one chain */
                 minBlock?: number;

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Call } from '../../protocol/outputs.ts'
 import type { RawLog } from '../../protocol/packed-log.ts'
 import type { Slot } from '../../protocol/slots.ts'
-import { NodeError } from './errors.ts'
+import { noBytes } from './errors.ts'
 import { parseLogs } from './log-shape.ts'
 
 /** A JSON-RPC request with the parser of its result: results are validated before they are used. */
@@ -104,8 +104,7 @@ export const viewCall = <T>(to: Hex, call: Call<T>, at: BlockHash | 'latest'): R
   params: [{ to, data: call.data }, at === 'latest' ? at : atHash(at)],
   parse(raw) {
     // An address without code or without the function returns no bytes: that is an answer and not a fault of the node.
-    if (raw === '0x')
-      throw new NodeError({ code: 3, message: 'execution reverted: no code or function at the address' })
+    if (raw === '0x') throw noBytes()
     return call.decode(HexText.parse(raw))
   },
   ...(at !== 'latest' && { view: { to, data: call.data, blockHash: at.blockHash } }),
