@@ -60,9 +60,9 @@ const sum = (description: string) => Amount.meta({ description })
 const Totals = z.object({
   chainId: OfChain,
   ...tokenFields,
-  notional: sum('Notional of the returned positions'),
-  premiumPaid: sum('Premiums paid for the returned positions'),
-  deposited: sum('Capital of the returned deposits that is not withdrawn'),
+  notional: sum('Notional of the positions'),
+  premiumPaid: sum('Premiums paid for the positions'),
+  deposited: sum('Capital of the deposits that is not withdrawn'),
   payout: sum('Payouts that can be claimed now'),
   premiums: sum('LP premiums that can be claimed now'),
   capital: sum('LP capital that can be withdrawn now'),
@@ -95,10 +95,18 @@ export const Portfolio = z
     positions: z.array(PositionRow),
     deposits: z.array(DepositRow),
     events: z.array(EventRow).meta({ description: 'Events created by the wallet' }),
-    totals: z.array(Totals).meta({ description: 'One item per chain and token' }),
+    totals: z.array(Totals).meta({
+      description:
+        'One item per chain and token: the sums over all rows of the requested `state`, also over those that `complete` is false for',
+    }),
     claimables: z.array(Claimable),
+    claimablesComplete: z.boolean().optional().meta({
+      description:
+        'False when the wallet can claim more than `claimables` lists: read the lists with `claimable=true`. `totals` has the sums of all',
+    }),
     complete: z.boolean().meta({
-      description: 'False when the wallet has more rows of a kind than the response: use the lists to read all of them',
+      description:
+        'False when the wallet has more rows of a kind than the response: use the lists to read all of them. `totals` are of all rows nevertheless',
     }),
     balances: Balances.optional().meta({ description: 'What the wallet has now; with `include=balances`' }),
   })

@@ -34,7 +34,7 @@ import { withValues } from './values.ts'
 type Asked<K extends Kind = Kind> = { readonly kind: K; readonly include: readonly Inclusion[] }
 
 /** A token as rows show it. A token that the worker has not stored yet is read from the chain. */
-const tokenOf = async ({ lists }: ListSources, chainId: ChainId, address: Address, stored: Token | null) =>
+export const tokenOf = async ({ lists }: ListSources, chainId: ChainId, address: Address, stored: Token | null) =>
   lists.renderer(chainId).token(address, new Map(stored && [[stored.token, stored]])) ??
   lists.tokens.ask(chainId, address)
 
