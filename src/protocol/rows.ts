@@ -81,8 +81,8 @@ export const summaryTexts = (event: EventViews): string[] => {
 export const storedSummaryTexts = (row: string, settlement: Settlement): string[] =>
   textsOf(JSON.parse(row), settlement)
 
-/** The text of a position's payout, from the text of its row; the rate is null where it is unknown. */
-export const payoutText = (row: string, feeRate: bigint | null): string =>
+/** The text of a position's payout, from the text of its row. */
+export const payoutText = (row: string, feeRate: record.FeeRate): string =>
   JSON.stringify(record.payout(JSON.parse(row), feeRate))
 
 /**

@@ -1,12 +1,13 @@
 import { type Address, getAddress, zeroAddress } from 'viem'
 import { entities, type Kind, kinds, perKind } from '../../protocol/entities.ts'
+import type { FeeRate } from '../../protocol/records.ts'
 import { type Inclusion, shownBy } from '../../protocol/rows.ts'
 import type { Token } from '../../protocol/tokens.ts'
 import type { Database } from '../pool.ts'
 import { UNIT } from '../rendering.ts'
 import { bytes, isActive, isClaimable } from './filters.ts'
 import { addresses, bounds, type ListQuery, listQueryText, listQueryValues } from './listings.ts'
-import { feeRateOf, observedJoins, readTexts, rowSql, tables } from './rows.ts'
+import { feeRateOf, observedJoins, parseRate, readTexts, rowSql, tables } from './rows.ts'
 import { parseTips, tipsText } from './tips.ts'
 
 /** One entity of a wallet: a row (see `rows.ts`), and the figures from which totals are computed. */
@@ -17,8 +18,8 @@ export type Holding = {
   readonly id: string
   /** The token's address in hex without a prefix; empty while the event is not observed yet. */
   readonly token: string
-  /** The rate of the fee on the claimable amount that has one; null when there is no such amount or it is unknown. */
-  readonly feeRate: bigint | null
+  /** The rate of the fee on the claimable amount that has one. */
+  readonly feeRate: FeeRate
   /** Whether something can be claimed now. */
   readonly isClaimable: boolean
   /** The values of `figures`, in the token's units. */
@@ -170,7 +171,7 @@ const texts = new Map<string, string>()
 const parse = (line: string): Holding => {
   const at = line.indexOf(UNIT)
   const [nth, chainId = '', id = '', token = '', rate, claimable, ...rest] = line.slice(0, at).split(',')
-  const feeRate = rate ? BigInt(rate) : null
+  const feeRate = parseRate(rate)
   const found = { wallet: Number(nth) - 1, chainId, id, token, feeRate, isClaimable: claimable === 't' }
   return { ...found, figures: rest.map(BigInt), text: line }
 }

@@ -39,7 +39,7 @@ export const tokenOf = async ({ lists }: ListSources, chainId: ChainId, address:
   lists.tokens.ask(chainId, address)
 
 /** The text of the payout, if it is wanted. Only rows of positions can have it. */
-const payoutOf = (include: readonly Inclusion[], row: string, feeRate: bigint | null): string[] =>
+const payoutOf = (include: readonly Inclusion[], row: string, feeRate: record.FeeRate): string[] =>
   include.includes('payout') ? [payoutText(row, feeRate)] : []
 
 /** Reads a row from the chain whose views the index has not read yet; null when a reorg has removed it. */
@@ -123,7 +123,7 @@ const storedRow = (
   const [text = '', ...parts] = row.slice(start).split(UNIT)
   const records = hasRecords(include) ? parts.splice(0, inclusions.length) : inclusions.map(() => '')
   const summary = hasSummary(include) ? summaryOf(parts.splice(0, 2)) : ['', '']
-  const rate = include.includes('payout') ? parseRate(parts[0] ?? '') : null
+  const rate = parseRate(parts[0])
   return withInclusions(text, () => [...records, ...summary, ...payoutOf(include, text, rate)], include)
 }
 
