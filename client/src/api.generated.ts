@@ -2492,6 +2492,11 @@ export interface components {
                 fee: bigint | null;
                 /** @description What the wallet receives, in units of the payment token */
                 net: bigint | null;
+                /**
+                 * @description Why `fee` and `net` are null. `rates_unknown`: the index does not know the rates at the creation of the event yet; `rates_contradicted`: the rates that the protocol reports are not those that its logs set, so that none are certain
+                 * @enum {string|null}
+                 */
+                feeReason?: "rates_unknown" | "rates_contradicted" | null;
             } | null;
             /** @description The present value of the position while its event is open; null when `valueReason` has a reason; with `include=value` or `include=stale-value` */
             value?: {
@@ -2623,7 +2628,7 @@ export interface components {
             deposits: components["schemas"]["DepositRow"][];
             /** @description Events created by the wallet */
             events: components["schemas"]["EventRow"][];
-            /** @description One item per chain and token */
+            /** @description One item per chain and token: the sums over all rows of the requested `state`, also over those that `complete` is false for */
             totals: {
                 /** @description Chain id of EIP-155 */
                 chainId: number;
@@ -2636,11 +2641,11 @@ export interface components {
                 symbol: string | null;
                 /** @description Decimals of the token; null when the token does not report them */
                 decimals: number | null;
-                /** @description Notional of the returned positions */
+                /** @description Notional of the positions */
                 notional: bigint;
-                /** @description Premiums paid for the returned positions */
+                /** @description Premiums paid for the positions */
                 premiumPaid: bigint;
-                /** @description Capital of the returned deposits that is not withdrawn */
+                /** @description Capital of the deposits that is not withdrawn */
                 deposited: bigint;
                 /** @description Payouts that can be claimed now */
                 payout: bigint;
@@ -2677,6 +2682,11 @@ export interface components {
                 fee: bigint | null;
                 /** @description What the wallet receives, in units of the payment token */
                 net: bigint | null;
+                /**
+                 * @description Why `fee` and `net` are null. `rates_unknown`: the index does not know the rates at the creation of the event yet; `rates_contradicted`: the rates that the protocol reports are not those that its logs set, so that none are certain
+                 * @enum {string|null}
+                 */
+                feeReason?: "rates_unknown" | "rates_contradicted" | null;
                 /** @description The request that builds the claim transaction */
                 build: {
                     /**
@@ -2692,7 +2702,9 @@ export interface components {
                     };
                 };
             }[];
-            /** @description False when the wallet has more rows of a kind than the response: use the lists to read all of them */
+            /** @description False when the wallet can claim more than `claimables` lists: read the lists with `claimable=true`. `totals` has the sums of all */
+            claimablesComplete?: boolean;
+            /** @description False when the wallet has more rows of a kind than the response: use the lists to read all of them. `totals` are of all rows nevertheless */
             complete: boolean;
             /** @description What the wallet has now; with `include=balances` */
             balances?: components["schemas"]["Balances"];
@@ -2806,6 +2818,11 @@ export interface components {
                 fee: bigint | null;
                 /** @description What the wallet receives, in units of the payment token */
                 net: bigint | null;
+                /**
+                 * @description Why `fee` and `net` are null. `rates_unknown`: the index does not know the rates at the creation of the event yet; `rates_contradicted`: the rates that the protocol reports are not those that its logs set, so that none are certain
+                 * @enum {string|null}
+                 */
+                feeReason?: "rates_unknown" | "rates_contradicted" | null;
                 /** @description The request that builds the claim transaction */
                 build: {
                     /**
