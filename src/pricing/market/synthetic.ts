@@ -28,11 +28,11 @@ const patterns: readonly Pattern[] = [
 /** Clustered daily variance around the yearly volatility, and about one jump of half of it a year. */
 const simulate = ([, , lastClose, volatility, drift]: Pattern, seed: number, until: number): Close[] => {
   const [alpha, beta] = [0.12, 0.83]
-  const omega = (volatility ** 2 / 252) * (1 - alpha - beta)
+  const omega = (volatility ** 2 / 252) * 0.05
   const uniform = uniforms(seed)
   const normal = normals(uniform)
   const closes: Close[] = []
-  let variance = volatility ** 2 / 252
+  let variance = omega / (1 - alpha - beta)
   let level = 0
   for (let time = BEGINS; time < until; time += DAY_MS) {
     const residual = Math.sqrt(variance) * normal()
