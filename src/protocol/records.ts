@@ -263,7 +263,7 @@ export const position = ({ position: view }: EntityViews<'position'>): z.output<
 
 /** The fee on an amount and the amount after it. */
 /** Why the fee on a claim is not known. */
-export const feeReasons = ['rates_unknown', 'rates_contradicted'] as const
+const feeReasons = ['rates_unknown', 'rates_contradicted'] as const
 
 /** The rate of the fee on a claim (1e6), or why it is not known. */
 export type FeeRate = bigint | (typeof feeReasons)[number]
