@@ -6,7 +6,7 @@ import { environments } from '../config/environments.ts'
 import { type ConfigOf, load } from '../config/load.ts'
 import { metricsOf, ratesOf, secretsOf, signedDeploymentsOf } from '../config/parts.ts'
 import { createDrain } from '../lib/drain.ts'
-import { errorText, OperatorError } from '../lib/errors.ts'
+import { errorText, OperatorError, ServiceError } from '../lib/errors.ts'
 import { type Closers, sleep } from '../lib/lifecycle.ts'
 import { createLogger, type Logger } from '../lib/log.ts'
 import { createMetrics } from '../lib/metrics.ts'
@@ -18,6 +18,7 @@ import type { SigningDeployment } from '../pricing/chain-times.ts'
 import { drawChart } from '../pricing/chart/chart.ts'
 import { ChartRequest } from '../pricing/chart/request.ts'
 import { type Engine, type EngineOptions, openEngine } from '../pricing/engine.ts'
+import type { Quote } from '../pricing/messages.ts'
 import { buildEngineApp } from '../pricing/server.ts'
 import { configureChains } from '../protocol/chains.ts'
 
@@ -113,8 +114,8 @@ const write = async (text: string, out: string | undefined): Promise<void> => {
 }
 
 /**
- * Draws one quote to the file `out` or to stdout, on the configured rates and the synthetic ones. The picture names its
- * rates, and nothing is signed. Throws a ServiceError for invalid flags.
+ * Draws one quote to the file `out` or to stdout, on the configured rates, and on the synthetic ones for a pair that
+ * these lack. The picture names its rates, and nothing is signed. Throws a ServiceError for invalid flags.
  */
 export const runChart = async (
   pair: string | undefined,
@@ -125,7 +126,14 @@ export const runChart = async (
   const { request, at } = parseInput(ChartRequest, { pair, ...flags }, 'chart')
   const log = createLogger({ level: 'warn', process: 'chart', fd: 2 })
   const now = at === undefined ? Date.now : () => at * 1000
-  const alone = { key: undefined, deployments: [], findSet: undefined, synthetic: true }
-  const engine = await openEngine({ ...optionsOf(config), ...alone, now, log })
-  await write(drawChart(await engine.quote(request)), flags.out)
+  const alone = { key: undefined, deployments: [], findSet: undefined }
+  const quoteOn = async (rates: { readonly synthetic?: true }): Promise<Quote> => {
+    const engine = await openEngine({ ...optionsOf(config), ...alone, ...rates, now, log })
+    return engine.quote(request)
+  }
+  const quote = await quoteOn({}).catch((fault: unknown) => {
+    if (!(fault instanceof ServiceError) || fault.details?.[0]?.path !== 'pair') throw fault
+    return quoteOn({ synthetic: true })
+  })
+  await write(drawChart(quote), flags.out)
 }

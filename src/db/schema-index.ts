@@ -63,6 +63,8 @@ export const cursors = pgTable('cursors', {
    */
   feesNumber: bigint('fees_number', { mode: 'bigint' }),
   feesHash: hash('fees_hash'),
+  /** How the newest rates contradict those of the protocol's view (`index/fees.ts`); null where they agree. */
+  feesContradiction: text('fees_contradiction'),
 })
 
 /** Blocks at which the index was written. A rollback goes to the newest one that is still on the chain. */

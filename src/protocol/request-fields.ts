@@ -51,14 +51,6 @@ export const Uint = digits(MAX_UINT256, 'an unsigned decimal integer string')
   .register(shortcuts, { decode: uint })
   .meta({ type: 'string', pattern: '^\\d+$', maxLength: 78 })
 
-/**
- * An amount or rate of a calculation as a decimal string up to 2^128 - 1, so that the product of two cannot overflow on
- * the chain.
- */
-export const Uint128 = digits(2n ** 128n - 1n, 'an unsigned decimal integer string')
-  .transform(BigInt)
-  .meta({ type: 'string', pattern: '^\\d+$', maxLength: 39 })
-
 /** An id of a body: a decimal string up to 2^256 - 1 or a JSON integer up to 2^53 - 1, decoded to bigint. */
 export const BodyInteger = z
   .union([z.int().nonnegative().transform(BigInt), Uint], {

@@ -22,11 +22,17 @@ export const depositInclusions = [...inclusions, 'event'] as const
 
 /**
  * The same for rows of positions, with the value, which the pricing engine computes from the event's terms, and the
- * payout, whose text is made from the row.
+ * payout, whose text is made from the row. `stale-value` shows the value also where it follows from stale rates.
  */
-export const positionInclusions = [...depositInclusions, 'value', 'payout'] as const
+export const positionInclusions = [...depositInclusions, 'value', 'payout', 'stale-value'] as const
 
 export type Inclusion = (typeof positionInclusions)[number]
+
+/** Whether rows show the values of positions, which change without a change of the index. */
+export const showsValues = (include: readonly string[] = []): boolean =>
+  include.includes('value') || include.includes('stale-value')
+
+const fieldOf = (name: Inclusion) => (name === 'stale-value' ? 'value' : name)
 
 const byKind: Readonly<Record<Kind, readonly Inclusion[]>> = {
   event: inclusions,
@@ -75,8 +81,8 @@ export const summaryTexts = (event: EventViews): string[] => {
 export const storedSummaryTexts = (row: string, settlement: Settlement): string[] =>
   textsOf(JSON.parse(row), settlement)
 
-/** The text of a position's payout, from the text of its row; the rate is null where it is unknown. */
-export const payoutText = (row: string, feeRate: bigint | null): string =>
+/** The text of a position's payout, from the text of its row. */
+export const payoutText = (row: string, feeRate: record.FeeRate): string =>
   JSON.stringify(record.payout(JSON.parse(row), feeRate))
 
 /**
@@ -90,7 +96,7 @@ export const withInclusions = (
 ): string => {
   if (include.length === 0) return row
   const texts = textsOf()
-  return `${row.slice(0, -1)}${[...new Set(include)].map((name) => `,"${name}":${texts[positionInclusions.indexOf(name)]}`).join('')}}`
+  return `${row.slice(0, -1)}${[...new Set(include.map(fieldOf))].map((name) => `,"${name}":${texts[positionInclusions.indexOf(name)]}`).join('')}}`
 }
 
 /** Bits of a render key below its format. */

@@ -70,8 +70,8 @@ test('the facets are those that the loupe lists', async () => {
   const after = JSON.stringify((await api.get('/governance/facets?chainId=8453')).data)
   expect(after).not.toContain(toFunctionSelector('isPaused()'))
   expect((await api.get('/hedge/paused/8453')).error).toMatchObject({
-    code: 'not_found',
-    message: 'the protocol on chain 8453 has no function isPaused',
+    code: 'upstream_error',
+    message: 'the protocol on chain 8453 has no function isPaused, which every deployment of its kind must have',
   })
 })
 
@@ -102,11 +102,14 @@ describe('a proposal', () => {
     expect([status, error?.message]).toEqual([404, `proposal ${zeroHash} does not exist on chain 8453`])
   })
 
-  test('is a 404 on a chain without a timelock, which is distinguished from a fault of the node', async () => {
+  test('is a 502 on a chain that lost its timelock, which is distinguished from a fault of the node', async () => {
     const { id } = await propose(['0x01020304'])
     await unmount('getProposal(bytes32)')
     const { status, error } = await api.get(at(id))
-    expect([status, error?.message]).toEqual([404, 'the protocol on chain 8453 has no function getProposal'])
+    expect([status, error?.message]).toEqual([
+      502,
+      'the protocol on chain 8453 has no function getProposal, which every deployment of its kind must have',
+    ])
 
     proxy.alter((method, result) => {
       if (method === 'eth_call') throw new Error('the balancer breaks off')

@@ -112,7 +112,7 @@ const cases: readonly Case[] = [
   bad('a quote of nothing', quote(''), 'hypoSettlement', 'notional'),
   bad('a quote of a fraction', quote('hypoSettlement=1.5&notional=1'), 'hypoSettlement'),
   bad('a quote of a negative notional', quote('hypoSettlement=1&notional=-1'), 'notional'),
-  bad('a quote of 2^128', quote(`hypoSettlement=1&notional=${2n ** 128n}`), 'notional'),
+  bad('a quote of 2^256', quote(`hypoSettlement=1&notional=${2n ** 256n}`), 'notional'),
 
   bad('a quote on no terms', post('/pricing/quote', {}), ...Object.keys(terms)),
   bad('a quote of an unknown pair', post('/pricing/quote', { ...terms, pair: 'USDGHS' }), 'pair'),

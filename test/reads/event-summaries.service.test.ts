@@ -235,6 +235,25 @@ test('an engine that is down, silent or broken leaves out the values and nothing
   await publisher.close()
 })
 
+test('values from stale rates are null with the reason, unless the request asks for them by name', async () => {
+  const value = { rate: 0.006, spotFixed6: '11400000', spotDate: '2024-11-29', stale: true }
+  const flags = { synthetic: false, usdRateFallback: false }
+  const body = JSON.stringify({ data: { asOf: 1, values: [{ ...value, ...flags }] } })
+  const publisher = await startPublisher(() => ({ body }))
+  const stale = await indexed.open({ engineUrl: publisher.url })
+  expect(await reasonsOf(stale, 1)).toEqual(new Set(['stale_rates']))
+  for (const path of Object.values(valuePaths())) {
+    const asked = path.replaceAll(/\bvalue\b/g, 'stale-value')
+    const { statusCode, headers, payload } = await stale.app.inject({ url: `/v1${asked}` })
+    expect([asked, statusCode, headers['cache-control'], headers.etag]).toEqual([asked, 200, 'no-store', undefined])
+    const rows = positionsIn(JSON.parse(payload).data).filter(({ eventId }) => eventId === 1)
+    expect(rows.length).toBeGreaterThan(0)
+    for (const row of rows)
+      expect(row).toMatchObject({ value: { spotDate: '2024-11-29', stale: true }, valueReason: null })
+  }
+  await publisher.close()
+})
+
 const ask = async (path: string, etag?: string) => {
   const headers = etag === undefined ? {} : { 'if-none-match': etag }
   const { statusCode, headers: sent, payload } = await api.app.inject({ url: `/v1${path}`, headers })

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { pino } from 'pino'
-import { parseEventLogs, type TransactionReceipt } from 'viem'
+import { concat, parseEventLogs, type TransactionReceipt, toHex } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
@@ -13,6 +13,7 @@ import { openApp } from '../support/app.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { feeActions } from '../support/fees.ts'
 import { indexAll } from '../support/index-all.ts'
+import { ownerCalls } from '../support/owner-calls.ts'
 import { startWorld } from '../support/world.ts'
 
 /* What claims pay, as the API announces it, compared with what claims on the node pay. */
@@ -121,7 +122,10 @@ test('without the rates, fee and net are null and everything else is the same', 
   await api.database.run((handle) => handle.execute(sql`UPDATE cursors SET fees_number = NULL, fees_hash = NULL`))
   const rows = await payouts()
   expect(rows).toEqual(
-    before.rows.map(({ payout, ...row }) => ({ ...row, payout: payout && { ...payout, fee: null, net: null } })),
+    before.rows.map(({ payout, ...row }) => ({
+      ...row,
+      payout: payout && { ...payout, fee: null, net: null, feeReason: 'rates_unknown' },
+    })),
   )
   const { claimables, ...rest } = await portfolio(world.hedger)
   expect({ ...rest, claimables: claimables.map(({ amount }) => amount) }).toEqual({
@@ -140,6 +144,52 @@ test('without the rates, fee and net are null and everything else is the same', 
   expect((await portfolio(world.lp)).claimables).toEqual(before.lp.claimables)
 })
 
+/** The protocol's view with other code, which reports these rates without a log. */
+const report = async (rates: readonly bigint[]): Promise<void> => {
+  const words = [1_000_000n, ...rates].map((word) => toHex(word, { size: 32 }))
+  await ownerCalls(world).replaceView('getHedgeFeeConfig()', concat(words))
+  await index()
+}
+
+test('rates that an upgrade changed without a log make fee and net null, until the logs explain them', async () => {
+  const before = { rows: await payouts(), hedger: await portfolio(world.hedger), lp: await portfolio(world.lp) }
+  const status = async () => {
+    const { payload } = await api.app.inject({ url: '/status' })
+    const chain = z.looseObject({ chainId: z.number(), alarms: z.array(z.string()) })
+    const { chains } = z.object({ data: z.looseObject({ chains: z.array(chain) }) }).parse(JSON.parse(payload)).data
+    return chains.find(({ chainId }) => chainId === 8453)?.alarms.filter((it) => it.includes('fee rates'))
+  }
+  const unchanged = async () => {
+    expect(await payouts()).toEqual(before.rows)
+    expect((await portfolio(world.hedger)).claimables).toEqual(before.hedger.claimables)
+    expect((await portfolio(world.lp)).claimables).toEqual(before.lp.claimables)
+    expect(await status()).toEqual([])
+    expect(await api.metrics.metrics()).toContain('fx_index_fees_contradicted{chain="8453"} 0\n')
+  }
+  const contradicted = async () => {
+    const none = { fee: null, net: null, feeReason: 'rates_contradicted' }
+    expect(await payouts()).toEqual(
+      before.rows.map(({ payout, ...row }) => ({ ...row, payout: payout && { ...payout, ...none } })),
+    )
+    for (const claim of (await portfolio(world.hedger)).claimables) expect(claim).toMatchObject(none)
+    for (const { kind, amount, fee, net } of (await portfolio(world.lp)).claimables)
+      expect([fee, net]).toEqual(kind === 'capital' ? ['0', amount] : [null, null])
+    expect(await status()).toEqual([expect.stringContaining('1, 2, 3, 5, and the newest log')])
+    expect(await api.metrics.metrics()).toContain('fx_index_fees_contradicted{chain="8453"} 1\n')
+  }
+  expect(before.rows.some(({ payout }) => payout?.fee != null)).toBe(true)
+  await unchanged()
+  await report([1n, 2n, 3n, 5n])
+  await contradicted()
+  await report([1n, 2n, 3n, 4n])
+  await unchanged()
+  await report([1n, 2n, 3n, 5n])
+  await contradicted()
+  await feeActions(world).setFees([1n, 2n, 3n, 5n])
+  await index()
+  await unchanged()
+})
+
 test('claims on the node pay what the portfolio and the row announce, to the unit', async () => {
   const { actions, hedger, lp, creator } = world
   const rows = new Map((await payouts()).map((row) => [row.id, row]))
@@ -148,7 +198,7 @@ test('claims on the node pay what the portfolio and the row announce, to the uni
     for (const { kind, id, amount, fee, net } of (await portfolio(wallet)).claimables) {
       const announced = { amount, fee, net }
       if (kind === 'payout') {
-        expect(rows.get(id)?.payout).toEqual({ gross: amount, fee, net })
+        expect(rows.get(id)?.payout).toEqual({ gross: amount, fee, net, feeReason: null })
         expect(paidBy(await actions.claimPayout(wallet, BigInt(id)))).toEqual(announced)
       } else if (kind === 'premiums') {
         expect(paidBy(await actions.claimPremiums(wallet, BigInt(id)))).toEqual(announced)

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { CHANNEL } from '../../src/db/changes/changes.ts'
 import { saveHeartbeat } from '../../src/db/index/heartbeat.ts'
 import { requestRefresh } from '../../src/db/index/refresh-queue.ts'
+import { portfoliosOf } from '../../src/reads/listings/portfolio.ts'
 import { Portfolio } from '../../src/reads/listings/portfolio-records.ts'
 import { chainOf } from '../../src/reads/read.ts'
 import { openApp } from '../support/app.ts'
@@ -141,6 +142,35 @@ test('totals are the sums of the rows', async () => {
     },
   ])
 })
+
+/** The portfolios of all wallets with at most `maxRows` rows of a kind and chain. */
+const capped = async (maxRows: number | undefined, state: 'active' | 'all') => {
+  const wallets = (['creator', 'lp', 'hedger', 'stranger'] as const).map(addressOf)
+  const asked = { wallets, chainIds: [8453], state, ...(maxRows !== undefined && { maxRows }) }
+  const pricing = { values: () => Promise.reject(new Error('no values are asked for')) }
+  const { records } = await portfoliosOf({ ...api.sources, pricing }, asked)
+  return z.array(Portfolio).parse(records.map((record) => JSON.parse(record)))
+}
+
+test.each(['active', 'all'] as const)(
+  'totals of %s rows are exact for a wallet with more rows than a portfolio has, below, at and above the bound',
+  async (state) => {
+    const whole = await capped(undefined, state)
+    const most = Math.max(...whole.flatMap((it) => [it.positions, it.deposits, it.events].map(({ length }) => length)))
+    expect(most).toBeGreaterThan(2)
+    for (let maxRows = 0; maxRows <= most; maxRows += 1) {
+      for (const [at, cut] of (await capped(maxRows, state)).entries()) {
+        const { positions = [], deposits = [], events = [], claimables = [], totals } = whole[at] ?? {}
+        expect(cut.totals).toEqual(totals)
+        expect(cut.positions.length).toBe(Math.min(positions.length, maxRows))
+        expect(cut.complete).toBe([positions, deposits, events].every(({ length }) => length <= maxRows))
+        expect(cut.claimablesComplete).toBe(cut.claimables.length === claimables.length)
+      }
+    }
+    // Rows that can be claimed come first, so that all claims are listed although rows are left out.
+    expect((await capped(most - 1, state)).some((it) => it.complete !== it.claimablesComplete)).toBe(true)
+  },
+)
 
 test('a portfolio distinguishes a chain that is not indexed, one that lags, and one with a silent worker', async () => {
   const statuses = async () => (await portfolio('hedger')).chains.map(({ status }) => status)

@@ -31,6 +31,7 @@ const well: IndexHealth = {
   indexed: at(99n, 998n),
   heartbeat,
   audit,
+  feesContradiction: null,
   observations: { waiting: 1, oldestSeconds: 0.2 },
   upgrade: {
     blockNumber: 40n,

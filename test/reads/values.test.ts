@@ -25,7 +25,7 @@ const rowOf = ({ notional = '10000000000', status = 0, state = 'open', range = {
 const Shown = PositionRow.pick({ value: true, valueReason: true })
 
 /** The values of rows and their reasons, and the ranges of each request that the engine received. */
-const valued = async (rows: readonly Row[], answer: typeof values = values) => {
+const valued = async (rows: readonly Row[], answer: typeof values = values, allowsStale = false) => {
   const asked: ValuesRequest['ranges'][] = []
   const pricing = {
     values: (request: ValuesRequest) => {
@@ -33,7 +33,7 @@ const valued = async (rows: readonly Row[], answer: typeof values = values) => {
       return answer(request)
     },
   }
-  const texts = await withValues(pricing, rows.map(rowOf))
+  const texts = await withValues(pricing, rows.map(rowOf), allowsStale)
   return { asked, shown: z.array(Shown).parse(texts.map((text) => JSON.parse(text ?? ''))) }
 }
 
@@ -113,6 +113,21 @@ test('the engine’s reasons are passed on, also of an event that expired by its
   const ranges = [{ pair: 'USD/ZZZ' }, { expiryUnixSeconds: 1 }, { payoutCap: '11000000' }, {}]
   const { reasons } = await reasonsOf(ranges.map((range) => ({ range })))
   expect(reasons).toEqual(['unsupported_pair', 'expired', 'unsupported_terms', null])
+})
+
+test('a value from stale rates is null with the reason, and shown where stale values are allowed', async () => {
+  const rates = { rate: 0.006, spotFixed6: '11400000', spotDate: '2024-11-29' }
+  const flags = { synthetic: false, usdRateFallback: false }
+  const twoEvents = async () => ({
+    asOf: 1,
+    values: [true, false].map((stale) => ({ ...rates, ...flags, stale })),
+  })
+  const rows = [{}, { range: { strike: '12100000' } }]
+  const fresh = { value: { amount: '60000000', stale: false }, valueReason: null }
+  const { shown } = await valued(rows, twoEvents)
+  expect(shown).toMatchObject([{ value: null, valueReason: 'stale_rates' }, fresh])
+  const { shown: allowed } = await valued(rows, twoEvents, true)
+  expect(allowed).toMatchObject([{ value: { amount: '60000000', stale: true }, valueReason: null }, fresh])
 })
 
 test('an engine that fails or returns too few values leaves out the values, and other faults are not hidden', async () => {

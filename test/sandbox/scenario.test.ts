@@ -1,5 +1,7 @@
+import pino from 'pino'
 import { parseUnits } from 'viem'
 import { expect, test } from 'vitest'
+import { openEngine } from '../../src/pricing/engine.ts'
 import { createAccounts } from '../../src/sandbox/accounts.ts'
 import { createRandom } from '../../src/sandbox/random.ts'
 import { SCENARIO_DAYS, scenario } from '../../src/sandbox/scenario.ts'
@@ -31,6 +33,32 @@ test('strike and cap are beyond the initial rate, on the same side', () => {
     const up = rate(strike) > rate(initialRate)
     expect(rate(strike), name).not.toBe(rate(initialRate))
     if (payoutCap !== '0') expect(rate(payoutCap) > rate(strike), name).toBe(up)
+  }
+})
+
+test('the sandbox’s engine values every event of the scenario at fresh rates, near the newest rate of its pair', async () => {
+  const now = Date.UTC(2026, 10, 21)
+  const engine = await openEngine({
+    ...{ key: undefined, chainIds: [], deployments: [], isProduction: false, findSet: undefined },
+    ...{ ratesFolder: undefined, ecbUrl: undefined, fredUrl: undefined, synthetic: true },
+    ...{ usdRateUrl: undefined, localRatesFile: undefined, volMarkups: {}, maxStalenessDays: 7 },
+    ...{ now: () => now, log: pino({ level: 'silent' }) },
+  })
+  for (const { name, underlying, strike, payoutCap, initialRate } of scenario) {
+    const terms = { pair: underlying, strike: String(rate(strike)), payoutCap: String(rate(payoutCap)) }
+    const range = { ...terms, initialRate: String(rate(initialRate)), strikeAbove: rate(strike) > rate(initialRate) }
+    const { values } = await engine.values({ ranges: [{ ...range, expiryUnixSeconds: now / 1_000 + 30 * 86_400 }] })
+    expect(values, name).toMatchObject([{ stale: false, synthetic: true }])
+    const [value] = values
+    const spot = value !== undefined && 'spotFixed6' in value ? Number(value.spotFixed6) : 0
+    expect(Math.abs(spot / Number(rate(initialRate)) - 1), name).toBeLessThan(0.03)
+  }
+  const day = { expiryUnixSeconds: now / 1_000 + 90 * 86_400, notional: 1_000 }
+  for (const { name, underlying, strike, payoutCap, initialRate } of scenario) {
+    if (payoutCap === '0') continue
+    const range = { pair: underlying, strike: Number(strike), payoutCap: Number(payoutCap) }
+    const { breakdown } = await engine.quote({ ...day, ...range, strikeAbove: Number(strike) > Number(initialRate) })
+    expect(breakdown.pairClassification.notes, name).not.toContain('no interest rate')
   }
 })
 

@@ -1,3 +1,4 @@
+import { showsValues } from '../../protocol/rows.ts'
 import { afterRefresh, awaitIndex } from '../../reads/freshness/consistency.ts'
 import { freshnessHeaders } from '../../reads/freshness/freshness.ts'
 import { listings, pageFor } from '../../reads/listings/listings.ts'
@@ -44,7 +45,7 @@ export const listingRoutes: CachedRoutes<{ readonly sources: ListSources }> = as
           turns.page(client, () => pageFor(sources, listing, request.query, atLeast?.block ?? null)),
         )
         const { rows, freshness, isIndexed } = page
-        const isLive = request.query.include?.includes('value') === true
+        const isLive = showsValues(request.query.include)
         const meta = { ...page.meta, ...reverted }
         const link = linkHeader(request.url, meta.nextCursor)
         reply.headers({ ...freshnessHeaders(freshness), ...link, 'cache-control': isLive ? 'no-store' : REVALIDATE })

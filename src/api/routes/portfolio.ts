@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
 import { ofKind, ofWallet } from '../../db/changes/scopes.ts'
 import { bytesOf } from '../../lib/bytes.ts'
+import { showsValues } from '../../protocol/rows.ts'
 import { resourceOf } from '../../reads/cache/resources.ts'
 import { afterRefresh, awaitHead, awaitIndex } from '../../reads/freshness/consistency.ts'
 import { freshnessHeaders } from '../../reads/freshness/freshness.ts'
@@ -49,7 +50,7 @@ type Include = z.output<typeof PortfoliosQuery>['include']
 const inclusionsOf = (include: Include) => (include ?? []).filter((name) => name !== 'balances')
 
 /** Whether the response changes without a change of the index. */
-const isLive = (include: Include): boolean => include?.some((name) => name === 'balances' || name === 'value') === true
+const isLive = (include: Include): boolean => include?.includes('balances') === true || showsValues(include)
 
 /** Adds the balances of the same wallets to portfolios. */
 const addBalances = async (sources: ListSources, asked: Parameters<typeof balancesOf>[1]) => {

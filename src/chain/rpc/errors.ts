@@ -43,6 +43,14 @@ export class NodeUnreachable extends Error {
 export const isRevert = (error: NodeError): boolean =>
   !isNodeFault(error.fault) && (error.code === 3 || error.data !== null || /revert/i.test(error.message))
 
+const NO_BYTES = 'execution reverted: no code or function at the address'
+
+/** The error of a view call that succeeded without returning bytes: no code or no function answered it. */
+export const noBytes = (): NodeError => new NodeError({ code: 3, message: NO_BYTES })
+
+/** True for the error of `noBytes`. */
+export const isNoBytes = ({ message }: NodeError): boolean => message === NO_BYTES
+
 /** Texts of nodes about a call that ended early without a revert, in lower case. */
 const failures = [
   'out of gas',

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Call } from '../../protocol/outputs.ts'
 import type { RawLog } from '../../protocol/packed-log.ts'
 import type { Slot } from '../../protocol/slots.ts'
-import { NodeError } from './errors.ts'
+import { type NodeError, noBytes } from './errors.ts'
 import { parseLogs } from './log-shape.ts'
 import { sendRefusalOf } from './send-refusals.ts'
 
@@ -107,8 +107,7 @@ export const viewCall = <T>(to: Hex, call: Call<T>, at: BlockHash | 'latest'): R
   params: [{ to, data: call.data }, at === 'latest' ? at : atHash(at)],
   parse(raw) {
     // An address without code or without the function returns no bytes: that is an answer and not a fault of the node.
-    if (raw === '0x')
-      throw new NodeError({ code: 3, message: 'execution reverted: no code or function at the address' })
+    if (raw === '0x') throw noBytes()
     return call.decode(HexText.parse(raw))
   },
   ...(at !== 'latest' && { view: { to, data: call.data, blockHash: at.blockHash } }),

@@ -3,9 +3,9 @@ import type { ChainId } from '../../protocol/chains.ts'
 import type { FeeLog } from '../../protocol/logs.ts'
 import { insertMany } from '../bulk.ts'
 import { announce } from '../changes/changes.ts'
-import { touchedByEvents, touchingAll, union } from '../changes/scopes.ts'
+import { type Touched, touchedByEvents, touching, touchingAll, union } from '../changes/scopes.ts'
 import type { Database, Handle } from '../pool.ts'
-import { type events, feeRates } from '../schema.ts'
+import { chainObservations, type events, feeRates } from '../schema.ts'
 import { cursors, rollbacks } from '../schema-index.ts'
 import type { StoredBlock } from '../stored.ts'
 import { newestAnchor } from './progress.ts'
@@ -84,7 +84,9 @@ export const extendFees = (
     await moveFees(handle, chainId, block)
     // The rates of these events were unknown, and everything that shows them changes.
     const touched = await touchedByEvents(handle, chainId, sql`events.block_number BETWEEN ${from} AND ${block.number}`)
-    if (touched.all || touched.scopes.size > 0) await announce(handle, chainId, union([touchingAll(null), touched]))
+    const isTouched = touched.all || touched.scopes.size > 0
+    const all = union([await judgeFees(handle, chainId), isTouched ? union([touchingAll(null), touched]) : touching()])
+    if (all.all) await announce(handle, chainId, all)
     return true
   })
 
@@ -110,6 +112,38 @@ export const restartFees = (
     await announce(handle, chainId, touchingAll('repaired'))
     return true
   })
+
+const judged = sql`SELECT CASE WHEN f.hedger_fee_rate = o.hedger_fee_rate AND f.payout_fee_rate = o.payout_fee_rate
+      AND f.lp_profit_fee_rate = o.lp_profit_fee_rate AND f.creator_loyalty_rate = o.creator_loyalty_rate THEN NULL
+    ELSE concat('getHedgeFeeConfig returns the rates ', concat_ws(', ', o.hedger_fee_rate, o.payout_fee_rate, o.lp_profit_fee_rate, o.creator_loyalty_rate),
+      ', and the newest log, of block ', f.block_number, ', set ', concat_ws(', ', f.hedger_fee_rate, f.payout_fee_rate, f.lp_profit_fee_rate, f.creator_loyalty_rate)) END AS found,
+    c.fees_contradiction AS stored
+  FROM ${cursors} c JOIN ${chainObservations} o USING (chain_id)
+  CROSS JOIN LATERAL (SELECT * FROM ${feeRates} x WHERE x.chain_id = c.chain_id AND x.block_number <= o.block_number
+    ORDER BY x.block_number DESC, x.log_index DESC LIMIT 1) f
+  WHERE o.block_number <= c.fees_number`
+
+/**
+ * Compares the rates of the newest log with those of the protocol's view at its last observation, if the rates are
+ * complete up to its block, and stores whether they contradict each other: an upgrade can change rates without a log,
+ * and then none that follow from logs are known. Returns what that touches: everything, when it changed.
+ */
+export const judgeFees = async (handle: Handle, chainId: ChainId): Promise<Touched> => {
+  const { rows } = await handle.execute<{ found: string | null; stored: string | null }>(
+    sql`${judged} AND c.chain_id = ${chainId}`,
+  )
+  const [row] = rows
+  if (row === undefined || row.found === row.stored) return touching()
+  await handle.update(cursors).set({ feesContradiction: row.found }).where(eq(cursors.chainId, chainId))
+  return (row.found === null) === (row.stored === null) ? touching() : touchingAll('repaired')
+}
+
+/** How the fee rates of the index contradict the protocol's view; null where they agree. */
+export const readFeesContradiction = async (handle: Handle, chainId: ChainId): Promise<string | null> => {
+  const { feesContradiction } = cursors
+  const [row] = await handle.select({ feesContradiction }).from(cursors).where(eq(cursors.chainId, chainId))
+  return row?.feesContradiction ?? null
+}
 
 const moveFees = (handle: Handle, chainId: ChainId, block: Pick<StoredBlock, 'number' | 'hash'> | null) =>
   handle

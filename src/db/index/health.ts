@@ -1,6 +1,7 @@
 import type { ChainId } from '../../protocol/chains.ts'
 import type { Database } from '../pool.ts'
 import { readAudit } from './audits.ts'
+import { readFeesContradiction } from './fees.ts'
 import { readHeartbeat } from './heartbeat.ts'
 import { readCursor } from './progress.ts'
 import { refreshLag } from './refresh-queue.ts'
@@ -17,6 +18,7 @@ export const readIndexHealth = async (database: Database, chainId: ChainId) => {
     indexed: await readCursor(handle, chainId),
     heartbeat: await readHeartbeat(handle, chainId),
     audit: await readAudit(handle, chainId),
+    feesContradiction: await readFeesContradiction(handle, chainId),
     /** The newest change of the diamond's functions. */
     upgrade: await lastUpgrade(handle, chainId),
   }))

@@ -15,6 +15,7 @@ import type { Handle } from '../pool.ts'
 import { type Renderer, withTexts } from '../rendering.ts'
 import * as t from '../schema.ts'
 import { blockColumns, entityTables, type ObservationRow, type StoredBlock, type StoredProtocol } from '../stored.ts'
+import { judgeFees } from './fees.ts'
 import { completeRefreshRequests, lockRefreshQueue, type RefreshRequest, requestFollowUps } from './refresh-queue.ts'
 import { changedSettlements } from './settlements.ts'
 import { recordUpgrade } from './upgrades.ts'
@@ -62,6 +63,7 @@ export const storeObservations = async (
     isUpgraded ? touchingAll(null) : touching(),
     ...touched,
     changed.length === 0 ? touching() : touchingProtocol,
+    rows.protocol.length === 0 ? touching() : await judgeFees(handle, chainId),
     await touchedByMembers(handle, chainId, [...resolved, ...expired]),
   ])
   // Unchanged observations are not announced.

@@ -3,7 +3,8 @@ import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Address } from 'viem'
 import { entities, type Kind, perKind } from '../../protocol/entities.ts'
 import type { FeeRates } from '../../protocol/logs.ts'
-import { type Inclusion, inclusions } from '../../protocol/rows.ts'
+import type { FeeRate } from '../../protocol/records.ts'
+import { type Inclusion, inclusions, showsValues } from '../../protocol/rows.ts'
 import type { Token } from '../../protocol/tokens.ts'
 import type { Database, Statement } from '../pool.ts'
 import { UNIT } from '../rendering.ts'
@@ -48,13 +49,17 @@ export const observedJoins = (kind: Kind): string =>
 export const byObservationJoins = (kind: Kind): string =>
   `JOIN ${tables[kind].observations} ${tables[kind].ownAlias} USING (chain_id, id) ${eventOf(kind)}`
 
+/** Stands for a rate that follows from the logs while the protocol's view contradicts them. */
+const CONTRADICTED = '-1'
+
 /**
- * A fee rate that the event of a deposit or position `f` keeps from its creation; null when it is unknown: the rates are
- * not complete up to its creation, no log set them before, or its creation log and so the order of both is unknown.
+ * A fee rate that the event of a deposit or position `f` keeps from its creation, as `parseRate` parses it. It is null
+ * when it is unknown: the rates are not complete up to its creation, no log set them before, or its creation log and so
+ * the order of both is unknown.
  */
 export const feeRateOf = (rate: keyof FeeRates): string =>
-  `(SELECT (SELECT ${t.feeRates[rate].name} FROM fee_rates WHERE chain_id = o.chain_id AND (block_number, log_index) < (o.block_number, o.log_index)
-      ORDER BY block_number DESC, log_index DESC LIMIT 1)
+  `(SELECT CASE WHEN c.fees_contradiction IS NOT NULL THEN ${CONTRADICTED} ELSE (SELECT ${t.feeRates[rate].name} FROM fee_rates WHERE chain_id = o.chain_id AND (block_number, log_index) < (o.block_number, o.log_index)
+      ORDER BY block_number DESC, log_index DESC LIMIT 1) END
     FROM events o JOIN cursors c USING (chain_id) WHERE chain_id = f.chain_id AND o.id = f.event_id
       AND o.block_number <= c.fees_number AND o.log_index IS NOT NULL)`
 
@@ -62,8 +67,7 @@ export const feeRateOf = (rate: keyof FeeRates): string =>
 export const hasRecords = (include: readonly Inclusion[]): boolean => inclusions.some((name) => include.includes(name))
 
 /** Whether rows show what is made from the stored text of their event. */
-export const hasSummary = (include: readonly Inclusion[]): boolean =>
-  include.includes('event') || include.includes('value')
+export const hasSummary = (include: readonly Inclusion[]): boolean => include.includes('event') || showsValues(include)
 
 /** Whether rows show anything of their event. */
 const showsEvent = (include: readonly Inclusion[]): boolean => hasRecords(include) || hasSummary(include)
@@ -78,8 +82,11 @@ export const textJoins = (kind: Kind, include: readonly Inclusion[]): string => 
 /** Stands for an unknown rate in a row. */
 const UNKNOWN = '-'
 
-/** Parses the rate of a row with the payout; null where it is unknown. */
-export const parseRate = (text: string): bigint | null => (text === UNKNOWN ? null : BigInt(text))
+/** Parses the rate of a row with the payout, or why it is not known. */
+export const parseRate = (text: string | null | undefined): FeeRate => {
+  if (!text || text === UNKNOWN) return 'rates_unknown'
+  return text === CONTRADICTED ? 'rates_contradicted' : BigInt(text)
+}
 
 const payoutFeeRate = feeRateOf(entities.position.claims.payout.feeRate)
 
@@ -148,8 +155,8 @@ export type RowColumns<K extends Kind> = {
   readonly eventSeen: ObservationRow<'event'> | null
   /** The event's token, if it is stored. */
   readonly token: Token | null
-  /** The rate of the fee on a position's payout, if it is known. */
-  readonly feeRate: bigint | null
+  /** The rate of the fee on a position's payout. */
+  readonly feeRate: FeeRate
 }
 
 type Columns = Readonly<Record<string, string | null>> | null
@@ -175,6 +182,6 @@ export const parseColumns = <K extends Kind>(kind: K, json: string): RowColumns<
     event: decoded(t.events, event) as FactRow<'event'> | null,
     eventSeen: decoded(t.eventObservations, eventSeen) as ObservationRow<'event'> | null,
     token: stored && { token: stored.address, symbol: stored.symbol, decimals: stored.decimals },
-    feeRate: feeRate === null ? null : BigInt(feeRate),
+    feeRate: parseRate(feeRate),
   }
 }

@@ -12,7 +12,7 @@ export type Rates = {
   /** URLs of live publishers; a publisher without a URL is not used. */
   readonly ecbUrl: string | undefined
   readonly fredUrl: string | undefined
-  /** Adds the synthetic history of USD/GHS. */
+  /** Adds the synthetic histories of USD/GHS and of the other pairs of the sandbox. */
   readonly synthetic: boolean
 }
 

@@ -1,20 +1,28 @@
-import { sliceHex, zeroAddress } from 'viem'
+import { type Address, sliceHex, zeroAddress } from 'viem'
 import { z } from 'zod'
 import type { Chain } from '../../chain/chain.ts'
-import { toServiceError } from '../../chain/rpc/errors.ts'
+import { isNoBytes, type NodeError, toServiceError } from '../../chain/rpc/errors.ts'
 import type { Block } from '../../chain/rpc/requests.ts'
 import type { Outcome } from '../../chain/rpc/transport.ts'
 import type { StoredBlock } from '../../db/stored.ts'
-import { unavailable } from '../../lib/errors.ts'
+import { unavailable, upstream } from '../../lib/errors.ts'
 import { type Deployment, PathChainId } from '../../protocol/chains.ts'
 import { type Call, call } from '../../protocol/outputs.ts'
+import { profiles } from '../../protocol/profiles.ts'
+import { revertOf } from '../../protocol/reverts/decode.ts'
 import { consistency } from '../freshness/consistency.ts'
 import { type Answer, chainOf, type Input, paramsOf, type Read, type ReadSources, withFallback } from '../read.ts'
 import type { OfChain, Outputs, Subject, Views } from './subjects.ts'
 
+/** Whether a view reverted because no code has its function: by the proxy's loupe or, without one, by the revert. */
+const lacksFunction = (error: NodeError, facet: Outcome<Address>): boolean => {
+  if (isNoBytes(error)) return true
+  return facet.ok ? facet.value === zeroAddress : revertOf(error).code === 'function_not_mounted'
+}
+
 /**
- * Calls views at a block. A view that fails and that the proxy's loupe does not list is not mounted: it is read from
- * its storage slot, and its outcome is null when it has no slot. Throws as `Chain.readAt` does.
+ * Calls views at a block. A view that fails because the proxy lacks its function is read from its storage slot; its
+ * outcome is null when it has no slot. Throws as `Chain.readAt` does.
  */
 const readViews = async (
   chain: Chain,
@@ -26,8 +34,7 @@ const readViews = async (
     const view = views[at]
     if (outcome.ok || view === undefined) return outcome
     const [facet] = await chain.readAt(block, [call('facetAddress', [sliceHex(view.data, 0, 4)])])
-    // Without a loupe it is unknown whether the function is mounted.
-    if (!facet.ok || facet.value !== zeroAddress) return outcome
+    if (!lacksFunction(outcome.error, facet)) return outcome
     return view.slot === undefined ? null : (await chain.readAt(block, [view.slot]))[0]
   })
   return Promise.all(found)
@@ -35,12 +42,13 @@ const readViews = async (
 
 /**
  * Calls the named views of a subject (all by default) and the view that shows its existence, in one batch at the pinned
- * head. `time` is that of the block in Unix seconds. A subject is also missing when the proxy lacks one of the views.
- * Throws as `Chain.readAt` does, and `upstream_error` when a view reverts for a subject that exists.
+ * head. `time` is that of the block in Unix seconds. A subject is also missing when the proxy lacks one of the views
+ * and deployments of its kind may lack it. Throws as `Chain.readAt` does, and `upstream_error` with the function's name
+ * when the proxy lacks another view, and when a view reverts for a subject that exists.
  */
 export const fromChain = async <K extends OfChain, V extends Views<K, V>, N extends keyof V, D>(
   sources: Pick<ReadSources, 'chains'>,
-  { views, existence }: Subject<K, V>,
+  { views, existence, refusal }: Subject<K, V>,
   key: K,
   names: readonly N[] | undefined,
   record: (outputs: Pick<Outputs<V>, N>, time: bigint) => D,
@@ -52,9 +60,15 @@ export const fromChain = async <K extends OfChain, V extends Views<K, V>, N exte
     const freshness = { source: 'chain', block, stale: false } as const
     const calls = requested.map((name) => views[name](key))
     const outcomes = await readViews(chain, block, calls)
-    const absent = calls[outcomes.indexOf(null)]
-    if (absent !== undefined) {
-      return { freshness, missing: `the protocol on chain ${key.chainId} has no function ${absent.name}` }
+    /** What is wrong with a view that the proxy lacks; undefined when it has the view. */
+    const lacking = (name: keyof V): string | undefined => {
+      const at = requested.indexOf(name)
+      const view = calls[at]
+      if (view === undefined || outcomes[at] !== null) return undefined
+      const message = `the protocol on chain ${key.chainId} has no function ${view.name}`
+      if (!profiles[chain.deployment.profile].mayLack.some((it) => it === view.name))
+        throw upstream(`${message}, which every deployment of its kind must have`)
+      return message
     }
     const answered = requested.flatMap((name, at) => {
       const outcome = outcomes[at]
@@ -63,10 +77,18 @@ export const fromChain = async <K extends OfChain, V extends Views<K, V>, N exte
     // The type of the pairs cannot express that each name has the output of its view. Views that reverted are left out.
     const outputs = Object.fromEntries(answered) as Outputs<V>
     // Existence is checked first, because other views may revert for a subject that does not exist.
-    if (existence !== undefined && !(existence.view in outputs && existence.holds(outputs))) {
-      return { freshness, missing: existence.missing(key) }
+    if (existence !== undefined) {
+      const missing = lacking(existence.view)
+      if (missing !== undefined) return { freshness, missing }
+      if (!(existence.view in outputs && existence.holds(outputs)))
+        return { freshness, missing: existence.missing(key) }
     }
-    for (const outcome of outcomes) if (outcome?.ok === false) throw toServiceError(outcome.error)
+    for (const [at, name] of requested.entries()) {
+      const missing = lacking(name)
+      if (missing !== undefined) return { freshness, missing }
+      const outcome = outcomes[at]
+      if (outcome?.ok === false) throw refusal?.(outcome.error) ?? toServiceError(outcome.error)
+    }
     return { freshness, data: record(outputs, block.timestamp) }
   })
 }

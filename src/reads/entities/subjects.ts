@@ -1,11 +1,14 @@
 import { type Address, type Hex, zeroAddress } from 'viem'
+import type { NodeError } from '../../chain/rpc/errors.ts'
 import * as scope from '../../db/changes/scopes.ts'
 import type { Page, Queries } from '../../db/queries/entities.ts'
 import type { StoredBlock } from '../../db/stored.ts'
+import { invalidField, type ServiceError } from '../../lib/errors.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import { entities, entityCalls, type Identity, type Kind, type MemberKind, ownerOf } from '../../protocol/entities.ts'
 import { type Call, call } from '../../protocol/outputs.ts'
-import { payoff } from '../../protocol/payoff.ts'
+import { payoff, payoffOverflows } from '../../protocol/payoff.ts'
+import { revertOf } from '../../protocol/reverts/decode.ts'
 import { ownerSlot, pendingOwnerSlot } from '../../protocol/slots.ts'
 import { type Resource, resourceOf } from '../cache/resources.ts'
 
@@ -29,6 +32,8 @@ export type Subject<K, V extends Views<K, V>> = {
     /** The message of a 404. */
     readonly missing: (key: K) => string
   }
+  /** The error for a client when one of the other views reverts; null or absent for the revert itself. */
+  readonly refusal?: (error: NodeError) => ServiceError | null
   /** Reads the views' outputs from the index; absent for subjects that only the chain has. */
   stored?(queries: Queries, key: K): Promise<(Outputs<V> & { readonly observedAt: StoredBlock }) | null>
   /** The index entries that it depends on; absent when it can change without a change of the index. */
@@ -36,7 +41,7 @@ export type Subject<K, V extends Views<K, V>> = {
 }
 
 /** A list of ids: the chain returns the whole list, the index returns pages. */
-export type List<K, V extends Views<K, V>> = Pick<Subject<K, V>, 'views' | 'existence'> & {
+export type List<K, V extends Views<K, V>> = Pick<Subject<K, V>, 'views' | 'existence' | 'refusal'> & {
   whole(outputs: Outputs<V>): readonly bigint[]
   page(queries: Queries, key: K, page: Page): Promise<bigint[]>
   readonly existence?: {
@@ -124,6 +129,15 @@ export const event = subject<OfId>()({
   resource: eventOf,
 })
 
+/** Arithmetic of the contract that exceeds a uint256. */
+const OVERFLOW = 'Panic(0x11)'
+
+const overflow = (): ServiceError =>
+  invalidField(
+    'notional',
+    'its product with the movement of the rate is above 2^256 - 1, where the protocol reverts: lower the notional',
+  )
+
 /** An event's payout at a settlement rate: from the chain's view, or by the same equation over the stored range. */
 export const quote = subject<OfQuote>()({
   views: {
@@ -132,10 +146,12 @@ export const quote = subject<OfQuote>()({
       call('quoteRangePayout', [BigInt(id), hypoSettlement, notional]),
   },
   existence: eventExists,
+  refusal: (error) => (revertOf(error).reason === OVERFLOW ? overflow() : null),
   async stored(queries, { chainId, id, hypoSettlement, notional }) {
     const known = await queries.event(chainId, BigInt(id))
     if (known === null) return null
     const { core, range, observedAt } = known
+    if (payoffOverflows(range, hypoSettlement, notional)) throw overflow()
     return { core, payout: payoff(range, hypoSettlement, notional), observedAt }
   },
 })

@@ -91,6 +91,10 @@ const alarms: readonly ((chain: ChainHealth) => string | null)[] = [
     audit?.last && audit.last.ageSeconds < ALARM_OF_DIFFERENCE_SECONDS
       ? `The audit of chain ${chainId} found a difference ${Math.floor(audit.last.ageSeconds)} s ago: ${audit.last.difference}. Run the audit command, and find the node that left it out.`
       : null,
+  ({ chainId, health: { feesContradiction } }) =>
+    feesContradiction === null
+      ? null
+      : `The fee rates of chain ${chainId} contradict its logs, so fees of claims are null: ${feesContradiction}. Run the audit command, and find the transaction that changed the rates without a log.`,
   ({ chainId, health, state }) => {
     const age = provenAgeOf(health)
     const isLate = age === null ? state === 'following' : age > ALARM_AFTER_SECONDS

@@ -47,6 +47,11 @@ const rows: readonly Row[] = [
   ['fx_audit_rounds_total', 'Complete rounds of the audit over all rows', (it) => it.audit?.rounds],
   ['fx_audit_differences_total', 'Rows that the audit found different from the chain', (it) => it.audit?.differences],
   ['fx_audit_repaired_total', 'Rows that the audit repaired', (it) => it.audit?.repaired],
+  [
+    'fx_index_fees_contradicted',
+    'Whether the fee rates of the protocol contradict those that its logs set: 1 or 0',
+    (it) => (it.feesContradiction === null ? 0 : 1),
+  ],
   ['fx_audit_age_seconds', 'Time since the audit last compared rows', (it) => ageOf(it.audit?.auditedAt)],
   [
     'fx_index_start_ahead_blocks',

@@ -13,11 +13,11 @@ const State = choice(['active', 'all']).optional().meta({
   description: '`active` (default): rows that can still change or pay out; `all`: settled and claimed rows too',
 })
 
-const Include = listOf(choice(['event', 'value', 'balances']), 3)
+const Include = listOf(choice(['event', 'value', 'stale-value', 'balances']), 4)
   .optional()
   .meta({
     description:
-      '`event`: the event of each position and deposit; `value`: the present value of each position, from the pricing engine; `balances`: what the wallet has now, read from the nodes. A response with `value` or `balances` has no `ETag` and must not be stored',
+      '`event`: the event of each position and deposit; `value`: the present value of each position, from the pricing engine, null where its rates are stale; `stale-value`: the same, also from stale rates; `balances`: what the wallet has now, read from the nodes. A response with values or `balances` has no `ETag` and must not be stored',
   })
 
 export const PortfolioParams = z.object({ addr: Address20 })
@@ -60,9 +60,9 @@ const sum = (description: string) => Amount.meta({ description })
 const Totals = z.object({
   chainId: OfChain,
   ...tokenFields,
-  notional: sum('Notional of the returned positions'),
-  premiumPaid: sum('Premiums paid for the returned positions'),
-  deposited: sum('Capital of the returned deposits that is not withdrawn'),
+  notional: sum('Notional of the positions'),
+  premiumPaid: sum('Premiums paid for the positions'),
+  deposited: sum('Capital of the deposits that is not withdrawn'),
   payout: sum('Payouts that can be claimed now'),
   premiums: sum('LP premiums that can be claimed now'),
   capital: sum('LP capital that can be withdrawn now'),
@@ -95,10 +95,18 @@ export const Portfolio = z
     positions: z.array(PositionRow),
     deposits: z.array(DepositRow),
     events: z.array(EventRow).meta({ description: 'Events created by the wallet' }),
-    totals: z.array(Totals).meta({ description: 'One item per chain and token' }),
+    totals: z.array(Totals).meta({
+      description:
+        'One item per chain and token: the sums over all rows of the requested `state`, also over those that `complete` is false for',
+    }),
     claimables: z.array(Claimable),
+    claimablesComplete: z.boolean().optional().meta({
+      description:
+        'False when the wallet can claim more than `claimables` lists: read the lists with `claimable=true`. `totals` has the sums of all',
+    }),
     complete: z.boolean().meta({
-      description: 'False when the wallet has more rows of a kind than the response: use the lists to read all of them',
+      description:
+        'False when the wallet has more rows of a kind than the response: use the lists to read all of them. `totals` are of all rows nevertheless',
     }),
     balances: Balances.optional().meta({ description: 'What the wallet has now; with `include=balances`' }),
   })

@@ -1,114 +1,48 @@
-import type { Address } from 'viem'
+import { type Address, getAddress } from 'viem'
 import type { z } from 'zod'
-import { figureNames, type Holding, type PortfolioRows, parseHolding } from '../../db/queries/portfolios.ts'
+import { type Holding, type PortfolioRows, parseHolding, type Sums } from '../../db/queries/portfolios.ts'
 import { unavailable } from '../../lib/errors.ts'
-import { createTurns } from '../../lib/turns.ts'
 import type { ChainId } from '../../protocol/chains.ts'
-import { type Kind, kinds } from '../../protocol/entities.ts'
+import { type Kind, kinds, perKind } from '../../protocol/entities.ts'
 import { profiles } from '../../protocol/profiles.ts'
-import { feeOn } from '../../protocol/records.ts'
-import { decimal } from '../../protocol/response-fields.ts'
 import { type Inclusion, shownBy } from '../../protocol/rows.ts'
-import type { Token } from '../../protocol/tokens.ts'
 import { notIndexedYet } from '../freshness/consistency.ts'
 import { blockFields, indexFreshness, isStale, type Provenance, refreshingOf } from '../freshness/freshness.ts'
 import { lagOfTip } from '../lag/lag.ts'
 import { chainOf } from '../read.ts'
-import { claims, type Portfolio } from './portfolio-records.ts'
+import { createPace, type Pace } from './pace.ts'
+import type { Portfolio } from './portfolio-records.ts'
+import {
+  type Claimable,
+  type HeldRow,
+  type Holdings,
+  type TokenSums,
+  totalsOf,
+  totalsOfSums,
+} from './portfolio-totals.ts'
 import { chainsOf } from './resource.ts'
-import { rowsOf } from './rows.ts'
+import { rowsOf, tokenOf } from './rows.ts'
 import type { ListSources } from './sources.ts'
 
 type PortfolioRecord = z.output<typeof Portfolio>
 type ChainPart = PortfolioRecord['chains'][number]
-type Claimable = PortfolioRecord['claimables'][number]
 
 /** Most rows per kind and chain in a portfolio. The lists return the rest. */
 const MAX_ROWS_PER_KIND = 1_000
 
-/** Most rows that are handled in one turn of the event loop: it then takes about as long as a page. */
-const ROWS_PER_TURN = 250
-
-/** Other requests are handled between two turns of portfolios. */
-const turn = createTurns({ restMs: 1 })
-
-/** Makes a function that counts the rows that are handled next, and first waits for a turn when they are too many. */
-const pacer = () => {
-  let handled = 0
-  return async (rows: number): Promise<void> => {
-    handled += rows
-    if (handled <= ROWS_PER_TURN) return
-    await turn()
-    handled = rows
-  }
-}
-
-/** A holding and its rendered row. */
-type HeldRow = { readonly holding: Holding; readonly row: string }
-
-/** The rows of a wallet by kind. */
-type Holdings = Readonly<Record<Kind, HeldRow[]>>
-
 const noBlock = { blockNumber: null, blockHash: null, blockTimestamp: null }
 
-const chainPart = (sources: ListSources, chainId: ChainId, { tips }: PortfolioRows, isWhole: boolean): ChainPart => {
+const chainPart = (
+  sources: ListSources,
+  chainId: ChainId,
+  { tips }: Pick<PortfolioRows, 'tips'>,
+  isWhole: boolean,
+): ChainPart => {
   const tip = tips.find((it) => it.chainId === chainId)
   if (tip === undefined) return { chainId, status: 'unavailable', ...noBlock, lagSeconds: null }
   const lagSeconds = lagOfTip(tip)
   const status = isWhole && !isStale(lagSeconds, sources.maxLagSeconds) ? 'ok' : 'stale'
   return { chainId, status, ...blockFields(tip.block), lagSeconds }
-}
-
-const allFigures = (['position', 'deposit', 'event'] as const).flatMap((kind) => figureNames[kind])
-
-/** An empty total: the sums of a wallet's amounts in the token that a row shows. */
-const emptyTotal = (row: string) => {
-  const { chainId, token, symbol, decimals }: Token & { readonly chainId: ChainId } = JSON.parse(row)
-  return { chainId, token: { token, symbol, decimals }, sums: new Map(allFigures.map((name) => [name, 0n])) }
-}
-
-const isClaim = (figure: string): figure is keyof typeof claims => figure in claims
-
-/** The totals per token, and the claimable amounts, of a wallet. */
-const totalsOf = (rows: Holdings): { totals: object[]; claimables: Claimable[] } => {
-  const totals = new Map<string, ReturnType<typeof emptyTotal>>()
-  const claimables: Claimable[] = []
-  for (const kind of kinds) {
-    const names = figureNames[kind]
-    for (const held of rows[kind]) {
-      const { chainId: chain, id, token: hex, feeRate, figures } = held.holding
-      // Until the event is read for the first time, only the row has the token.
-      const key = `${chain} ${hex === '' ? JSON.parse(held.row).token.slice(2).toLowerCase() : hex}`
-      const total = totals.get(key) ?? emptyTotal(held.row)
-      totals.set(key, total)
-      for (let at = 0; at < names.length; at += 1) {
-        const [figure, amount = 0n] = [names[at], figures[at]]
-        if (figure === undefined || amount === 0n) continue
-        total.sums.set(figure, (total.sums.get(figure) ?? 0n) + amount)
-        if (!isClaim(figure)) continue
-        const { chainId, token } = total
-        const claim = claims[figure]
-        const build = { method: 'POST', path: claim.path, body: { chainId, [claim.id]: Number(id) } } as const
-        const paid = feeOn(amount, claim.feeRate === null ? 0n : feeRate)
-        claimables.push({
-          kind: claim.kind,
-          chainId,
-          id: Number(id),
-          ...token,
-          amount: decimal(amount),
-          ...paid,
-          build,
-        })
-      }
-    }
-  }
-  return {
-    totals: [...totals.values()].map(({ chainId, token, sums }) => ({
-      ...{ chainId, ...token },
-      ...Object.fromEntries([...sums].map(([name, amount]) => [name, amount.toString()])),
-    })),
-    claimables,
-  }
 }
 
 /** Joins rows with `+=`, which copies them once, when the body is written. `join` would copy them at every level. */
@@ -118,14 +52,98 @@ const joinRows = (rows: readonly HeldRow[]): string => {
   return text
 }
 
+/** What the portfolio of a wallet with more rows than the response has is made of in addition. */
+type Cut = { readonly sums: readonly TokenSums[]; readonly hasAllClaims: boolean }
+
 /** Renders a wallet's portfolio as JSON. */
-const recordOf = (wallet: Address, chains: readonly ChainPart[], holdings: Holdings): string => {
+const recordOf = (wallet: Address, chains: readonly ChainPart[], holdings: Holdings, cut: Cut | null): string => {
   const rows = (kind: Kind): string => `[${joinRows(holdings[kind])}]`
-  const { totals, claimables } = totalsOf(holdings)
-  const count = (kind: Kind, chainId: ChainId): number =>
-    holdings[kind].filter(({ holding }) => holding.chainId === String(chainId)).length
-  const isCut = kinds.some((kind) => chains.some(({ chainId }) => count(kind, chainId) >= MAX_ROWS_PER_KIND))
-  return `{"wallet":"${wallet}","chains":${JSON.stringify(chains)},"positions":${rows('position')},"deposits":${rows('deposit')},"events":${rows('event')},"totals":${JSON.stringify(totals)},"claimables":${JSON.stringify(claimables)},"complete":${!isCut}}`
+  const { totals: ofRows, claimables } = totalsOf(holdings)
+  const totals = cut === null ? ofRows : totalsOfSums(cut.sums)
+  return `{"wallet":"${wallet}","chains":${JSON.stringify(chains)},"positions":${rows('position')},"deposits":${rows('deposit')},"events":${rows('event')},"totals":${JSON.stringify(totals)},"claimables":${JSON.stringify(claimables)},"claimablesComplete":${cut?.hasAllClaims ?? true},"complete":${cut === null}}`
+}
+
+/** Whether one holding is left out before another: the oldest that cannot be claimed first. */
+const isLess = (a: Holding, b: Holding): boolean =>
+  a.isClaimable === b.isClaimable ? BigInt(a.id) < BigInt(b.id) : b.isClaimable
+
+/**
+ * At most `limit` holdings of each wallet and chain, in their order, and the wallets that have more. There is at most
+ * one more of each.
+ */
+const cutTo = (holdings: readonly Holding[], limit: number) => {
+  const places = new Map<string, Holding[]>()
+  for (const holding of holdings) {
+    const place = `${holding.wallet} ${holding.chainId}`
+    const those = places.get(place)
+    if (those === undefined) places.set(place, [holding])
+    else those.push(holding)
+  }
+  const cut = [...places.values()].filter(({ length }) => length > limit)
+  const leftOut = new Set(cut.map((those) => those.reduce((least, it) => (isLess(it, least) ? it : least))))
+  return {
+    kept: leftOut.size === 0 ? holdings : holdings.filter((it) => !leftOut.has(it)),
+    cutWallets: cut.flatMap(([first]) => (first === undefined ? [] : [first.wallet])),
+  }
+}
+
+/** Reads the rows of wallets and, if one has more than `maxRows` of a kind on a chain, the sums over all its rows. */
+const readRows = async (
+  sources: ListSources,
+  query: Omit<Parameters<ListSources['lists']['portfolios']['of']>[0], 'limit' | 'sums'>,
+  maxRows: number,
+  pace: Pace,
+) => {
+  const parse = async (lines: readonly string[]): Promise<Holding[]> => {
+    const holdings: Holding[] = []
+    for await (const part of pace.partsOf(lines)) holdings.push(...part.map(parseHolding))
+    return holdings
+  }
+  // One row more than the portfolio has shows whether there are others.
+  const limit = maxRows + 1
+  const read = async (sums: boolean) => {
+    const found = await sources.lists.portfolios.of({ ...query, limit, sums })
+    const cuts = {
+      event: cutTo(await parse(found.holdings.event), maxRows),
+      deposit: cutTo(await parse(found.holdings.deposit), maxRows),
+      position: cutTo(await parse(found.holdings.position), maxRows),
+    }
+    const cutWallets = new Set(kinds.flatMap((kind) => [...cuts[kind].cutWallets]))
+    return { ...found, holdings: perKind((kind) => cuts[kind].kept), cutWallets }
+  }
+  const found = await read(false)
+  // Rows and sums are of one statement, so that they agree.
+  return found.cutWallets.size === 0 ? found : read(true)
+}
+
+/**
+ * The sums of a wallet with their tokens. `unread` is called with the chain of sums whose token is not known, because
+ * their events have not been read yet: they are left out.
+ */
+const cutOf = async (
+  sources: ListSources,
+  sums: readonly Sums[],
+  maxRows: number,
+  unread: (chainId: string) => void,
+): Promise<Cut> => {
+  const named = sums.map(async (sum): Promise<TokenSums[]> => {
+    if (sum.token === '') {
+      unread(sum.chainId)
+      return []
+    }
+    const address = getAddress(`0x${sum.token}`)
+    return [{ ...sum, shownToken: await tokenOf(sources, Number(sum.chainId), address, sum.stored) }]
+  })
+  const claims = new Map<string, number>()
+  for (const { kind, chainId, claims: count } of sums) {
+    const key = `${kind} ${chainId}`
+    claims.set(key, (claims.get(key) ?? 0) + count)
+  }
+  return {
+    sums: (await Promise.all(named)).flat(),
+    // Rows that can be claimed come first.
+    hasAllClaims: [...claims.values()].every((count) => count <= maxRows),
+  }
 }
 
 /** Portfolios as JSON. */
@@ -145,19 +163,20 @@ export const portfoliosOf = async (
     readonly include?: readonly Inclusion[]
     /** The oldest block that the answer may be as of. With it, a row that cannot be read is an error, not left out. */
     readonly atLeast?: bigint | null
+    /** Most rows per kind and chain. */
+    readonly maxRows?: number
   },
 ): Promise<Portfolios> => {
   const chains = chainsOf(asked.chainIds)
-  const { atLeast = null, include = [] } = asked
+  const { atLeast = null, include = [], maxRows = MAX_ROWS_PER_KIND } = asked
   const wallets = [...new Set(asked.wallets)]
   const activeOnly = asked.state !== 'all'
   const queried = chains.map((chainId) => {
     const { roundsCapitalUp } = profiles[chainOf(sources.chains, chainId).deployment.profile]
     return { chainId, renderKey: sources.lists.renderer(chainId).key, roundsCapitalUp }
   })
-  const found = await sources.lists.portfolios.of({
-    ...{ wallets, chains: queried, activeOnly, include, limit: MAX_ROWS_PER_KIND },
-  })
+  const pace = createPace()
+  const found = await readRows(sources, { wallets, chains: queried, activeOnly, include }, maxRows, pace)
   if (found.tips.length === 0) throw unavailable(`chain ${chains.join(' and ')} is not indexed yet`)
   const [only] = found.tips
   if (atLeast !== null && only !== undefined && only.block.number < atLeast)
@@ -168,14 +187,11 @@ export const portfoliosOf = async (
     holdings: { event: [], deposit: [], position: [] },
   }))
   const unread = new Set<string>()
-  const pace = pacer()
   let isIndexed = true
   for (const kind of kinds) {
     const shown = { kind, include: shownBy(kind, include) }
-    for (let first = 0; first < found.holdings[kind].length; first += ROWS_PER_TURN) {
-      const texts = found.holdings[kind].slice(first, first + ROWS_PER_TURN)
-      await pace(texts.length)
-      const holdings = texts.map(parseHolding)
+    for await (const holdings of pace.partsOf(found.holdings[kind])) {
+      const texts = holdings.map(({ text }) => text)
       const onUnread = (at: number): void => void unread.add(holdings[at]?.chainId ?? '')
       const made = await rowsOf(sources, shown, texts, atLeast === null ? onUnread : undefined)
       isIndexed &&= made.isIndexed
@@ -185,11 +201,18 @@ export const portfoliosOf = async (
       }
     }
   }
+  const cuts = new Map<Address, Cut>()
+  for (const nth of found.cutWallets) {
+    const sums = found.sums.filter(({ wallet }) => wallet === nth)
+    const wallet = wallets[nth]
+    if (wallet !== undefined)
+      cuts.set(wallet, await cutOf(sources, sums, maxRows, (chainId) => void unread.add(chainId)))
+  }
   const parts = chains.map((chainId) => chainPart(sources, chainId, found, !unread.has(String(chainId))))
   const records = new Map<Address, string>()
   for (const { wallet, holdings } of owners) {
-    await pace(kinds.reduce((rows, kind) => rows + holdings[kind].length, 0))
-    records.set(wallet, recordOf(wallet, parts, holdings))
+    await pace.pace(kinds.reduce((rows, kind) => rows + holdings[kind].length, 0))
+    records.set(wallet, recordOf(wallet, parts, holdings, cuts.get(wallet) ?? null))
   }
   return {
     isIndexed,
@@ -207,7 +230,8 @@ export const portfoliosOf = async (
 export type WalletClaimable = Claimable & { readonly wallet: Address; readonly eventId: number }
 
 /**
- * Reads what wallets can claim, as their portfolios list it, with the events, and whether these portfolios are complete.
+ * Reads what wallets can claim, as their portfolios list it, with the events, and whether these are
+ * all claims.
  * Throws as `portfoliosOf` does.
  */
 export const claimablesOf = async (
@@ -217,7 +241,7 @@ export const claimablesOf = async (
 ): Promise<{ readonly claimables: readonly WalletClaimable[]; readonly isComplete: boolean }> => {
   const { records } = await portfoliosOf(sources, { wallets, chainIds })
   const portfolios = records.map((record) => JSON.parse(record) as PortfolioRecord)
-  return { claimables: portfolios.flatMap(claimablesIn), isComplete: portfolios.every(({ complete }) => complete) }
+  return { claimables: portfolios.flatMap(claimablesIn), isComplete: portfolios.every((it) => it.claimablesComplete) }
 }
 
 const claimablesIn = ({ wallet, claimables, positions, deposits }: PortfolioRecord): readonly WalletClaimable[] => {

@@ -113,7 +113,7 @@ export const DepositsQuery = z.object({
 export const PositionsQuery = z.object({
   ...commonFields(
     positionInclusions,
-    `${EVENT_RECORDS}; \`payout\`: the payout of the position before and after its fee; \`value\`: the present value of the position, from the pricing engine. A response with \`value\` has no \`ETag\` and must not be stored`,
+    `${EVENT_RECORDS}; \`payout\`: the payout of the position before and after its fee; \`value\`: the present value of the position, from the pricing engine, null where its rates are stale; \`stale-value\`: the same, also from stale rates. A response with either has no \`ETag\` and must not be stored`,
   ),
   ...holdingFields('Return positions of which a payout can be claimed now (`true`) or not (`false`)'),
   claimed: Flag.optional(),

@@ -51,7 +51,13 @@ const memberFields = {
 
 export const DepositRow = z.object({ ...Deposit.shape, ...memberFields }).meta({ id: 'DepositRow' })
 /** Why a position has no value. */
-export const valueReasons = [...valueRefusals, 'settled', 'engine_unavailable', 'too_many_events'] as const
+export const valueReasons = [
+  ...valueRefusals,
+  'settled',
+  'stale_rates',
+  'engine_unavailable',
+  'too_many_events',
+] as const
 
 const PositionValue = z.object({
   amount: Amount.meta({
@@ -75,14 +81,14 @@ export const PositionRow = z
     }),
     value: PositionValue.nullable().optional().meta({
       description:
-        'The present value of the position while its event is open; null when `valueReason` has a reason; with `include=value`',
+        'The present value of the position while its event is open; null when `valueReason` has a reason; with `include=value` or `include=stale-value`',
     }),
     valueReason: z
       .enum(valueReasons)
       .nullable()
       .optional()
       .meta({
-        description: `Why \`value\` is null. \`expired\`, \`settled\`: the event is not open; \`unsupported_pair\`: the engine has no rates of the pair; \`unsupported_terms\`: its model does not cover the rates or the expiry; \`engine_unavailable\`: the engine did not answer within a second; \`too_many_events\`: the response has positions of more than ${MAX_RANGES} open events. With \`include=value\``,
+        description: `Why \`value\` is null. \`expired\`, \`settled\`: the event is not open; \`stale_rates\`: the engine's rates of the pair are too old to sign a quote on, and \`include=stale-value\` shows the value; \`unsupported_pair\`: the engine has no rates of the pair; \`unsupported_terms\`: its model does not cover the rates or the expiry; \`engine_unavailable\`: the engine did not answer within a second; \`too_many_events\`: the response has positions of more than ${MAX_RANGES} open events. With \`include=value\` or \`include=stale-value\``,
       }),
   })
   .meta({ id: 'PositionRow' })

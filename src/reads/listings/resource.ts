@@ -1,6 +1,7 @@
 import { ofEvent, ofKind, ofWallet } from '../../db/changes/scopes.ts'
 import { type ChainId, configuredChains } from '../../protocol/chains.ts'
 import type { Kind } from '../../protocol/entities.ts'
+import { showsValues } from '../../protocol/rows.ts'
 import { type Resource, resourceOf } from '../cache/resources.ts'
 import type { ListingQuery } from './query.ts'
 
@@ -32,8 +33,7 @@ const eventScopes = ({ wallet, eventId, claimable, include = [] }: ListingQuery)
  */
 export const pageResource = (kind: Kind, query: ListingQuery): Resource | null => {
   const { state, finality = 'latest', include } = query
-  if (state === 'open' || state === 'expired' || finality !== 'latest' || include?.includes('value') === true)
-    return null
+  if (state === 'open' || state === 'expired' || finality !== 'latest' || showsValues(include)) return null
   const scopes = [...rowScopes(kind, query), ...(kind === 'event' ? [] : eventScopes(query))]
   return resourceOf(chainsOf(query.chainId), ...new Set(scopes))
 }

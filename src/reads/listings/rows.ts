@@ -19,6 +19,7 @@ import {
   inclusionTexts,
   payoutText,
   rowText,
+  showsValues,
   storedSummaryTexts,
   summaryTexts,
   withInclusions,
@@ -33,12 +34,12 @@ import { withValues } from './values.ts'
 type Asked<K extends Kind = Kind> = { readonly kind: K; readonly include: readonly Inclusion[] }
 
 /** A token as rows show it. A token that the worker has not stored yet is read from the chain. */
-const tokenOf = async ({ lists }: ListSources, chainId: ChainId, address: Address, stored: Token | null) =>
+export const tokenOf = async ({ lists }: ListSources, chainId: ChainId, address: Address, stored: Token | null) =>
   lists.renderer(chainId).token(address, new Map(stored && [[stored.token, stored]])) ??
   lists.tokens.ask(chainId, address)
 
 /** The text of the payout, if it is wanted. Only rows of positions can have it. */
-const payoutOf = (include: readonly Inclusion[], row: string, feeRate: bigint | null): string[] =>
+const payoutOf = (include: readonly Inclusion[], row: string, feeRate: record.FeeRate): string[] =>
   include.includes('payout') ? [payoutText(row, feeRate)] : []
 
 /** Reads a row from the chain whose views the index has not read yet; null when a reorg has removed it. */
@@ -122,7 +123,7 @@ const storedRow = (
   const [text = '', ...parts] = row.slice(start).split(UNIT)
   const records = hasRecords(include) ? parts.splice(0, inclusions.length) : inclusions.map(() => '')
   const summary = hasSummary(include) ? summaryOf(parts.splice(0, 2)) : ['', '']
-  const rate = include.includes('payout') ? parseRate(parts[0] ?? '') : null
+  const rate = parseRate(parts[0])
   return withInclusions(text, () => [...records, ...summary, ...payoutOf(include, text, rate)], include)
 }
 
@@ -169,6 +170,7 @@ export const rowsOf = async (
   unread?: (at: number) => void,
 ): Promise<Rendered> => {
   const rendered = await renderRows(sources, asked, rows, unread)
-  if (!asked.include.includes('value')) return rendered
-  return { ...rendered, rows: await withValues(sources.pricing, rendered.rows) }
+  if (!showsValues(asked.include)) return rendered
+  const allowsStale = asked.include.includes('stale-value')
+  return { ...rendered, rows: await withValues(sources.pricing, rendered.rows, allowsStale) }
 }

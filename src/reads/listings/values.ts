@@ -29,8 +29,11 @@ const refusalOf = ({ status, value: { state, range } }: Unvalued): Reason | null
   return error.issues.some(({ path: [field] }) => field === 'pair') ? 'unsupported_pair' : 'unsupported_terms'
 }
 
-const shown = ({ notional, value: { range } }: Unvalued, asOf: number, value: RangeValue): Shown => {
+type Valued = { readonly asOf: number; readonly value: RangeValue; readonly allowsStale: boolean }
+
+const shown = ({ notional, value: { range } }: Unvalued, { asOf, value, allowsStale }: Valued): Shown => {
   if ('reason' in value) return without(value.reason)
+  if (value.stale && !allowsStale) return without('stale_rates')
   const { rate, spotFixed6, ...flags } = value
   const [strike, payoutCap, initialRate] = [BigInt(range.strike), BigInt(range.payoutCap), BigInt(range.initialRate)]
   const most = worstCasePayout({ strike, payoutCap, initialRate, strikeAbove: range.strikeAbove }, BigInt(notional))
@@ -54,11 +57,13 @@ const ask = async (pricing: Pick<PricingClient, 'values'>, ranges: ReadonlyMap<s
 
 /**
  * Replaces the terms in rows of positions, which the inclusion `value` adds, by the positions' values. The engine is
- * asked once for all events. Rows have no value, and a reason instead, when it does not answer.
+ * asked once for all events. Rows have no value, and a reason instead, when it does not answer, and when the rates are
+ * stale unless `allowsStale`.
  */
 export const withValues = async (
   pricing: Pick<PricingClient, 'values'>,
   rows: readonly (string | null)[],
+  allowsStale: boolean,
 ): Promise<(string | null)[]> => {
   const parsed = rows.map((row) => {
     if (row === null) return null
@@ -75,7 +80,9 @@ export const withValues = async (
     const missing = found === null ? 'engine_unavailable' : 'too_many_events'
     return JSON.stringify({
       ...position,
-      ...(found === null || value === undefined ? without(missing) : shown(position, found.asOf, value)),
+      ...(found === null || value === undefined
+        ? without(missing)
+        : shown(position, { asOf: found.asOf, value, allowsStale })),
     })
   })
 }

@@ -1,0 +1,32 @@
+import { createTurns } from '../../lib/turns.ts'
+
+/** Most rows that are handled in one turn of the event loop: it then takes about as long as a page. */
+const ROWS_PER_TURN = 250
+
+/** Other requests are handled between two turns of all long reads. */
+const turn = createTurns({ restMs: 1 })
+
+/** Makes the pace of one read, which waits for a turn whenever the rows that it handles become too many for one. */
+export const createPace = () => {
+  let handled = 0
+  /** Counts the rows that are handled next. */
+  const pace = async (rows: number): Promise<void> => {
+    handled += rows
+    if (handled <= ROWS_PER_TURN) return
+    await turn()
+    handled = rows
+  }
+  return {
+    pace,
+    /** The parts of a list of rows, each in its turn. */
+    async *partsOf<T>(rows: readonly T[]): AsyncGenerator<readonly T[], void> {
+      for (let first = 0; first < rows.length; first += ROWS_PER_TURN) {
+        const part = rows.slice(first, first + ROWS_PER_TURN)
+        await pace(part.length)
+        yield part
+      }
+    },
+  }
+}
+
+export type Pace = ReturnType<typeof createPace>
