@@ -2104,7 +2104,7 @@ export interface components {
              */
             transaction: "reverted";
         };
-        /** @description The core record of an event. All fields but `status`, `poolOpen` and `allowExternalLp` never change */
+        /** @description The core record of an event. All fields but `status`, `statusText`, `poolOpen` and `allowExternalLp` never change */
         Event: {
             /** @description Id of the record, assigned by the protocol, counted per chain and kind */
             id: number;
@@ -2129,7 +2129,7 @@ export interface components {
             expiryDate: number;
             /** @description True: protection against a rise of the rate; false: against a fall */
             strikeAbove: boolean;
-            /** @description False while the pool takes no deposits */
+            /** @description False while the creator keeps the pool closed. The chain keeps the value at the settlement, after which the pool takes nothing */
             poolOpen: boolean;
             /** @description False when only the creator may deposit */
             allowExternalLp: boolean;
@@ -2138,8 +2138,13 @@ export interface components {
              * @description The token of all amounts of the event
              */
             paymentToken: `0x${string}`;
-            /** @description The chain's number: 0 open, 1 settled */
+            /** @description The chain's number: 0 unsettled, 1 settled, 2 expired */
             status: number;
+            /**
+             * @description `status` as a text
+             * @enum {string}
+             */
+            statusText: "unsettled" | "settled" | "expired" | "unknown";
         };
         /** @description What became of an event: its settlement, and the totals of its pool */
         EventStats: {
@@ -2219,8 +2224,13 @@ export interface components {
             platformFeePaid: bigint;
             /** @description Claimable when greater than 0 and not claimed */
             payoutAmount: bigint;
-            /** @description The chain's number: 0 active, 3 claimed, 4 claimable, 5 expired */
+            /** @description The chain's number: 0 active, 1 settled_win, 2 settled_loss, 3 claimed, 4 claimable, 5 expired */
             status: number;
+            /**
+             * @description `status` as a text
+             * @enum {string}
+             */
+            statusText: "active" | "settled_win" | "settled_loss" | "claimed" | "claimable" | "expired" | "unknown";
             /** @description True when the payout was claimed */
             claimed: boolean;
         };
@@ -2323,6 +2333,11 @@ export interface components {
             proposalId: `0x${string}`;
             /** @description The chain's number: 0 pending, 1 cancelled, 2 executed */
             status: number;
+            /**
+             * @description `status` as a text
+             * @enum {string}
+             */
+            statusText: "pending" | "cancelled" | "executed" | "unknown";
             /** @description Earliest time of execution, in Unix seconds */
             executeAfter: number;
             /**
@@ -2361,7 +2376,7 @@ export interface components {
             expiryDate: number;
             /** @description True: protection against a rise of the rate; false: against a fall */
             strikeAbove: boolean;
-            /** @description False while the pool takes no deposits */
+            /** @description False while the creator keeps the pool closed. The chain keeps the value at the settlement, after which the pool takes nothing */
             poolOpen: boolean;
             /** @description False when only the creator may deposit */
             allowExternalLp: boolean;
@@ -2370,8 +2385,13 @@ export interface components {
              * @description The token of all amounts of the event
              */
             paymentToken: `0x${string}`;
-            /** @description The chain's number: 0 open, 1 settled */
+            /** @description The chain's number: 0 unsettled, 1 settled, 2 expired */
             status: number;
+            /**
+             * @description `status` as a text
+             * @enum {string}
+             */
+            statusText: "unsettled" | "settled" | "expired" | "unknown";
             /** @description Chain id of EIP-155 */
             chainId: number;
             /** @description The block it was created in */
@@ -2454,8 +2474,13 @@ export interface components {
             platformFeePaid: bigint;
             /** @description Claimable when greater than 0 and not claimed */
             payoutAmount: bigint;
-            /** @description The chain's number: 0 active, 3 claimed, 4 claimable, 5 expired */
+            /** @description The chain's number: 0 active, 1 settled_win, 2 settled_loss, 3 claimed, 4 claimable, 5 expired */
             status: number;
+            /**
+             * @description `status` as a text
+             * @enum {string}
+             */
+            statusText: "active" | "settled_win" | "settled_loss" | "claimed" | "claimable" | "expired" | "unknown";
             /** @description True when the payout was claimed */
             claimed: boolean;
             /** @description Chain id of EIP-155 */
@@ -2516,7 +2541,7 @@ export interface components {
              */
             valueReason?: "expired" | "unsupported_pair" | "unsupported_terms" | "settled" | "engine_unavailable" | "too_many_events" | null;
         };
-        /** @description The terms of the event of a position or deposit */
+        /** @description The terms and the settlement of the event of a position or deposit: all that its payout depends on */
         EventSummary: {
             /** @description Id of the record, assigned by the protocol, counted per chain and kind */
             id: number;
@@ -2528,6 +2553,16 @@ export interface components {
             strike: bigint;
             /** @description Rate at which the payout stops growing, in 1e6 fixed point; 0 for an event with a single strike */
             payoutCap: bigint;
+            /** @description Spot rate when the event was created, as its creator sent it, in 1e6 fixed point */
+            initialRate: bigint;
+            /** @description True: protection against a rise of the rate; false: against a fall */
+            strikeAbove: boolean;
+            /** @description When the event was settled, in Unix seconds; 0 until then */
+            settledAt: number;
+            /** @description True when the settlement rate lies in the payout zone; false until settled */
+            triggered: boolean;
+            /** @description The rate that settled the event, in 1e6 fixed point: the median of the submissions that agree; 0 until then */
+            settlementPrice: bigint;
             /**
              * @description The side of the strike on which the event pays out
              * @enum {string}
@@ -4907,7 +4942,7 @@ export interface operations {
                 /** @description Return only the rows with these ids, in this order; ids that do not exist are in `meta.missing`. Requires one `chainId`, and can be combined with `include` and `finality` only */
                 ids?: string;
                 /** @description Records of the row's event to include in each row */
-                include?: string;
+                include?: ("stats" | "utilization" | "range") | `${"stats" | "utilization" | "range"},${string}` | readonly ("stats" | "utilization" | "range")[];
                 /** @description Return rows created in blocks of at least this finality; `latest` by default. The state of the rows is always the newest */
                 finality?: "latest" | "safe" | "finalized";
                 /** @description Return the number of rows on all pages as `meta.total` */
@@ -4930,7 +4965,7 @@ export interface operations {
                 symbol?: string;
                 /** @description The value of `strikeAbove` of the event */
                 strikeAbove?: boolean;
-                /** @description The value of `poolOpen` of the event */
+                /** @description `true`: the pool takes deposits: `poolOpen` is true and the event is not settled; `false`: it takes none */
                 poolOpen?: boolean;
                 /** @description Return events whose pool can still write at least this notional, in units of the payment token: `utilization.availableCapacity` */
                 capacityFrom?: bigint;
@@ -4976,7 +5011,7 @@ export interface operations {
                 /** @description Return only the rows with these ids, in this order; ids that do not exist are in `meta.missing`. Requires one `chainId`, and can be combined with `include` and `finality` only */
                 ids?: string;
                 /** @description Records of the row's event to include in each row; `payout`: the payout of the position before and after its fee; `value`: the present value of the position, from the pricing engine. A response with `value` has no `ETag` and must not be stored */
-                include?: string;
+                include?: ("stats" | "utilization" | "range" | "event" | "value" | "payout") | `${"stats" | "utilization" | "range" | "event" | "value" | "payout"},${string}` | readonly ("stats" | "utilization" | "range" | "event" | "value" | "payout")[];
                 /** @description Return rows created in blocks of at least this finality; `latest` by default. The state of the rows is always the newest */
                 finality?: "latest" | "safe" | "finalized";
                 /** @description Return the number of rows on all pages as `meta.total` */
@@ -5031,7 +5066,7 @@ export interface operations {
                 /** @description Return only the rows with these ids, in this order; ids that do not exist are in `meta.missing`. Requires one `chainId`, and can be combined with `include` and `finality` only */
                 ids?: string;
                 /** @description Records of the row's event to include in each row */
-                include?: string;
+                include?: ("stats" | "utilization" | "range" | "event") | `${"stats" | "utilization" | "range" | "event"},${string}` | readonly ("stats" | "utilization" | "range" | "event")[];
                 /** @description Return rows created in blocks of at least this finality; `latest` by default. The state of the rows is always the newest */
                 finality?: "latest" | "safe" | "finalized";
                 /** @description Return the number of rows on all pages as `meta.total` */
@@ -5080,7 +5115,7 @@ export interface operations {
                 /** @description `active` (default): rows that can still change or pay out; `all`: settled and claimed rows too */
                 state?: "active" | "all";
                 /** @description `event`: the event of each position and deposit; `value`: the present value of each position, from the pricing engine; `balances`: what the wallet has now, read from the nodes. A response with `value` or `balances` has no `ETag` and must not be stored */
-                include?: string;
+                include?: ("event" | "value" | "balances") | `${"event" | "value" | "balances"},${string}` | readonly ("event" | "value" | "balances")[];
                 /** @description Return data as of this block or a later one. The request must name one chain */
                 minBlock?: number;
                 /** @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted` */
@@ -5150,7 +5185,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description `event`: the event of each position and deposit; `value`: the present value of each position, from the pricing engine; `balances`: what the wallet has now, read from the nodes. A response with `value` or `balances` has no `ETag` and must not be stored */
-                include?: string;
+                include?: ("event" | "value" | "balances") | `${"event" | "value" | "balances"},${string}` | readonly ("event" | "value" | "balances")[];
                 /** @description Return data as of this block or a later one. The request must name one chain */
                 minBlock?: number;
                 /** @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted` */
@@ -5284,7 +5319,7 @@ export interface operations {
                 /** @description Return what changed after this position: `meta.nextCursor` of the previous response, or `now` for later changes only. Starts with a reset of every chain when omitted */
                 since?: string;
                 /** @description Return only changes of these types, comma-separated; all types when omitted */
-                types?: string;
+                types?: ("wallet" | "event" | "protocol") | `${"wallet" | "event" | "protocol"},${string}` | readonly ("wallet" | "event" | "protocol")[];
                 /** @description Changes per page; 100 by default */
                 limit?: number;
             };
@@ -5360,7 +5395,7 @@ export interface operations {
                 /** @description Return what changed after this position: `meta.nextCursor` of the previous response, or `now` for later changes only. Starts with a reset of every chain when omitted */
                 since?: string;
                 /** @description Return only changes of these types, comma-separated; all types when omitted */
-                types?: string;
+                types?: ("wallet" | "event" | "protocol") | `${"wallet" | "event" | "protocol"},${string}` | readonly ("wallet" | "event" | "protocol")[];
             };
             header?: never;
             path?: never;
