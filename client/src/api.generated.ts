@@ -3680,8 +3680,9 @@ export interface components {
         /** @description Too many requests per minute from one address, if the operator has set a limit (none by default), or too many concurrent streams or waits. `Retry-After` has the time to wait */
         rate_limited: {
             headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
                 "Retry-After": components["headers"]["Retry-After"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
                 [name: string]: unknown;
             };
             content: {
@@ -3692,6 +3693,7 @@ export interface components {
         internal_error: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
                 [name: string]: unknown;
             };
             content: {
@@ -3701,8 +3703,9 @@ export interface components {
         /** @description A required node, the database or another service is out of reach, or the service is overloaded. `Retry-After` has the time to wait */
         service_unavailable: {
             headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
                 "Retry-After": components["headers"]["Retry-After"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
                 [name: string]: unknown;
             };
             content: {
@@ -3713,6 +3716,7 @@ export interface components {
         unknown_parameter: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
                 [name: string]: unknown;
             };
             content: {
@@ -3723,6 +3727,7 @@ export interface components {
         unauthorized: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
                 [name: string]: unknown;
             };
             content: {
@@ -3733,6 +3738,7 @@ export interface components {
         upstream_error: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
                 [name: string]: unknown;
             };
             content: {
@@ -3743,6 +3749,7 @@ export interface components {
         validation_error: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
                 [name: string]: unknown;
             };
             content: {
@@ -3753,6 +3760,7 @@ export interface components {
         the_protocol_has_no_such_function: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
                 [name: string]: unknown;
             };
             content: {
@@ -3763,6 +3771,7 @@ export interface components {
         event_does_not_exist: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
                 [name: string]: unknown;
             };
             content: {
@@ -3773,6 +3782,7 @@ export interface components {
         position_does_not_exist: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
                 [name: string]: unknown;
             };
             content: {
@@ -3783,6 +3793,7 @@ export interface components {
         deposit_does_not_exist: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
                 [name: string]: unknown;
             };
             content: {
@@ -3793,6 +3804,7 @@ export interface components {
         proposal_does_not_exist: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
                 [name: string]: unknown;
             };
             content: {
@@ -3803,6 +3815,7 @@ export interface components {
         body_larger_than_16384: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
                 [name: string]: unknown;
             };
             content: {
@@ -3813,6 +3826,7 @@ export interface components {
         body_not_json: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
                 [name: string]: unknown;
             };
             content: {
@@ -3823,6 +3837,7 @@ export interface components {
         body_too_large: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
                 [name: string]: unknown;
             };
             content: {
@@ -3833,6 +3848,7 @@ export interface components {
         conflict: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
                 [name: string]: unknown;
             };
             content: {
@@ -3843,6 +3859,7 @@ export interface components {
         body_larger_than_262144: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
                 [name: string]: unknown;
             };
             content: {
@@ -3875,7 +3892,7 @@ export interface components {
         "Cache-Control": string;
         /** @description The request headers that the response depends on */
         Vary: string;
-        /** @description The URL of the next page, if there is one. Absent when it is longer than 8 KB: use `meta.nextCursor` then */
+        /** @description Of a page: the URL of the next one, if there is one; absent when it is longer than 8 KB: use `meta.nextCursor` then. Of an error: with `rel="help"`, what its code means and what to do */
         Link: string;
         /** @description Milliseconds spent waiting for nodes (`rpc`) and for the database (`db`), and in total (`app`) */
         "Server-Timing": string;

@@ -43,7 +43,14 @@ export const failures = {
     'chainId',
     "unknown parameter 'chainId'",
   ),
-  body_not_json: { ...refusal('The body is not `application/json`', 'body', 'Unsupported Media Type'), status: 415 },
+  body_not_json: {
+    ...refusal(
+      'The body is not `application/json`',
+      'body',
+      'expected JSON with the header content-type: application/json, got text/plain',
+    ),
+    status: 415,
+  },
   unauthorized: failure(
     'unauthorized',
     'The bearer token is missing, malformed or rejected',

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { MAX_ROWS } from '../../db/queries/listings.ts'
 import { MAX_CHAINS, PathChainId } from '../../protocol/chains.ts'
 import { eventStates } from '../../protocol/records.ts'
-import { Address20, PageLimit, PathInteger, Uint } from '../../protocol/request-fields.ts'
+import { Address20, PageLimit, PathInteger, PathSeconds, QueryAmount } from '../../protocol/request-fields.ts'
 import { depositInclusions, type Inclusion, inclusions, positionInclusions } from '../../protocol/rows.ts'
 import { consistency } from '../freshness/consistency.ts'
 import { finalities } from '../freshness/finality.ts'
@@ -93,7 +93,7 @@ export const EventsQuery = z.object({
     description:
       '`true`: the pool takes deposits: `poolOpen` is true and the event is not settled; `false`: it takes none',
   }),
-  capacityFrom: Uint.optional().meta({
+  capacityFrom: QueryAmount.optional().meta({
     description:
       'Return events whose pool can still write at least this notional, in units of the payment token: `utilization.availableCapacity`',
   }),
@@ -101,8 +101,8 @@ export const EventsQuery = z.object({
     description:
       '`open`: not expired; `expired`: expired and not settled; `settled`; `triggered`: settled and triggered',
   }),
-  expiryFrom: PathInteger.optional().meta({ description: 'Earliest expiry, in Unix seconds, inclusive' }),
-  expiryTo: PathInteger.optional().meta({ description: 'Latest expiry, in Unix seconds, inclusive' }),
+  expiryFrom: PathSeconds.optional().meta({ description: 'Earliest expiry, in Unix seconds, inclusive' }),
+  expiryTo: PathSeconds.optional().meta({ description: 'Latest expiry, in Unix seconds, inclusive' }),
 })
 
 /** Further parameters of the lists of deposits and of positions. */
