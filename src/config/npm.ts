@@ -2,7 +2,7 @@
 export type NpmOptions = {
   readonly quiet: boolean
   readonly persist: string | undefined
-  /** What to tell the user; undefined when npm took nothing. */
+  /** A note for the user; undefined when npm took nothing. */
   readonly note: string | undefined
 }
 

@@ -12,12 +12,12 @@ export class PortTakenError extends OperatorError {
   }
 }
 
-/** Whether an error says that another program listens on the port. */
+/** Whether an error means that another program listens on the port. */
 export const isTaken = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
 
-/** Whether the output of a program says so: that of this one, or of another. */
-export const saysTaken = (output: string): boolean =>
+/** Whether the output of a program reports it: that of this program, or of another. */
+export const reportsTaken = (output: string): boolean =>
   /^port \d+ is taken: /m.test(output) || /EADDRINUSE|address already in use/i.test(output)
 
 /** Listens on a port. Throws a PortTakenError, which is one line, when it is taken. */

@@ -1,6 +1,6 @@
 import { backoffMs } from '../lib/backoff.ts'
 import { sleep } from '../lib/lifecycle.ts'
-import { PortTakenError, saysTaken } from '../lib/port-taken.ts'
+import { PortTakenError, reportsTaken } from '../lib/port-taken.ts'
 import { type Child, startChild } from './child.ts'
 
 export type ServiceOptions = {
@@ -48,7 +48,7 @@ export const startService = async (options: ServiceOptions): Promise<Service> =>
       const how = await child.exited
       if (stopping.signal.aborted) return
       crashes += 1
-      if (port !== undefined && saysTaken(child.output())) takenPort = new PortTakenError(port.number, port.variable)
+      if (port !== undefined && reportsTaken(child.output())) takenPort = new PortTakenError(port.number, port.variable)
       quickDeaths = Date.now() - since < HEALTHY_MS ? quickDeaths + 1 : 1
       const pause = quickDeaths === 1 ? 0 : backoffMs(quickDeaths - 2, 500, 10_000)
       print(`[${name}] ${how}; restarting${pause === 0 ? '' : ` in ${(pause / 1000).toFixed(1)} s`}`)

@@ -70,7 +70,7 @@ export const parseEndpointUrl = (text: string, allowsLoopback: boolean): URL => 
  * The addresses of the name in a URL. Throws `RefusedAddress` unless there is one and every one is in the range of the
  * URL, and what the resolver throws.
  */
-export const checkedAddresses = async (
+const checkedAddresses = async (
   url: URL,
   name: string,
   resolve: Resolve,
