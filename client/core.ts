@@ -111,9 +111,23 @@ const hex = factory.createTemplateLiteralType(factory.createTemplateHead('0x'), 
   factory.createTemplateLiteralTypeSpan(text, factory.createTemplateTail('')),
 ])
 
+/** Several of some values: a list, or a text with commas between them, of which the compiler checks the first. */
+const severalOf = (values: readonly string[]): ts.TypeNode => {
+  const each = values.map((it) => factory.createLiteralTypeNode(factory.createStringLiteral(it)))
+  const one = factory.createUnionTypeNode(each)
+  const joined = factory.createTemplateLiteralType(factory.createTemplateHead(''), [
+    factory.createTemplateLiteralTypeSpan(one, factory.createTemplateMiddle(',')),
+    factory.createTemplateLiteralTypeSpan(text, factory.createTemplateTail('')),
+  ])
+  const list = factory.createTypeOperatorNode(SyntaxKind.ReadonlyKeyword, factory.createArrayTypeNode(one))
+  return factory.createUnionTypeNode([one, joined, list])
+}
+
 /** Amounts are bigints. Ids are numbers, although requests also accept them as text. */
 const typeOf = (schema: SchemaObject): ts.TypeNode | undefined => {
   const json: Json = { ...schema }
+  const items = json['x-items']
+  if (isObject(items) && Array.isArray(items.enum)) return severalOf(items.enum.map(String))
   if (!isAmount(json) && json.format !== HEX) {
     return hasType(json, 'integer') && hasType(json, 'string') ? number : undefined
   }

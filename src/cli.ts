@@ -3,6 +3,7 @@ import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { type Command, type Flag, programs } from './compose/commands.ts'
 import type { Flags } from './compose/flags.ts'
 import { ConfigError } from './config/load.ts'
+import { npmOptions } from './config/npm.ts'
 import { errorText, OperatorError, ServiceError } from './lib/errors.ts'
 import { nearest } from './lib/nearest.ts'
 import { packaged } from './lib/root.ts'
@@ -142,7 +143,9 @@ const main = async (): Promise<void> => {
   const [extra] = positionals.slice(most)
   if (extra !== undefined && membersOf(name).length > 0) throw unknownOf(name, extra)
   if (extra !== undefined)
-    throw new ConfigError(`${name} takes no ${JSON.stringify(extra)}: run ${usageCommand} for its usage`)
+    throw new ConfigError(
+      `${name} takes no ${JSON.stringify(extra)}: ${npmOptions().note ?? `run ${usageCommand} for its usage`}`,
+    )
   const { 'env-file': envFile, ...own } = values
   if (typeof envFile === 'string') loadEnvFile(envFile)
   // Without a listener, a closed output ends the process with a stack. The first use of the stream makes a pipe

@@ -104,7 +104,7 @@ test('the picture in the documentation equals the output of the command next to 
 const chart = 'engine chart USD/GHS --payout-cap 13.5 --expiry 2027-05-20 --at 2026-11-21 --notional 10000'
 
 test.each([
-  ['an invalid number', `${chart} --strike twelve`, 2, 'strike: expected a number\n'],
+  ['an invalid number', `${chart} --strike twelve`, 2, 'strike: expected a number, such as 11.4\n'],
   ['a range that the engine rejects', `${chart} --strike 14`, 2, 'an upward range has its cap above its strike\n'],
   [
     'an option without its value',

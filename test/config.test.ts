@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { type Environment, environments, privateNames } from '../src/config/environments.ts'
 import { inherited, load } from '../src/config/load.ts'
+import { npmOptions } from '../src/config/npm.ts'
 import { chainsOf, secretsOf, signedDeploymentsOf } from '../src/config/parts.ts'
 import { chainRecord } from '../src/protocol/records.ts'
 import { shapeOf } from './support/environment.ts'
@@ -367,4 +368,29 @@ describe('private variables', () => {
       expect(inherited(chainIds)[`${name}_FILE`]).toBe('')
     }
   })
+})
+
+test.each([
+  [
+    { npm_config_loglevel: 'warn' },
+    { quiet: true, persist: undefined, note: expect.stringContaining('npm start -- --quiet') },
+  ],
+  [
+    { npm_config_quiet: 'true' },
+    { quiet: true, persist: undefined, note: expect.stringContaining('npm start -- --quiet') },
+  ],
+  [
+    { npm_config_persist: 'state' },
+    { quiet: false, persist: 'state', note: expect.stringContaining('-- --persist=state') },
+  ],
+  [
+    { npm_config_persist: 'true' },
+    { quiet: false, persist: undefined, note: expect.stringContaining('-- --persist=DIR') },
+  ],
+  [{ npm_config_loglevel: 'silent' }, { quiet: false, persist: undefined, note: undefined }],
+])('the options that npm start took for itself are understood: %j', (taken, expected) => {
+  expect(npmOptions({ npm_lifecycle_event: 'start', ...taken })).toEqual(expected)
+  const none = { quiet: false, persist: undefined, note: undefined }
+  for (const npm_lifecycle_event of ['test', undefined])
+    expect(npmOptions({ ...taken, npm_lifecycle_event })).toEqual(none)
 })

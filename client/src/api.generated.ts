@@ -730,7 +730,7 @@ export interface paths {
         };
         /**
          * Stream settlements
-         * @description Sends the settlements after a position in the feed as server-sent events, and then each new one when the index finds it. The items are those of `/v1/hedge/settlements`. Connect again with `Last-Event-ID` (or with `since`) to resume after the last item that arrived: no item is lost or repeated. A comment is sent every 15 seconds. The last event of a stream is `dropped` (the client read too slowly, or the database is out of reach) or `end` (the service restarts).
+         * @description Sends the settlements after a position in the feed as server-sent events, and then each new one when the index finds it. The items are those of `/v1/hedge/settlements`. The first event is `position`: its id is where the stream begins. Connect again with `Last-Event-ID` (or with `lastEventId`, or with `since`) to resume after the last event that arrived: no item is lost or repeated. A comment is sent every 15 seconds. The last event of a stream is `dropped` (the client read too slowly, or the database is out of reach) or `end` (the service restarts).
          */
         get: operations["getHedgeSettlementsStream"];
         put?: never;
@@ -794,7 +794,7 @@ export interface paths {
         };
         /**
          * Stream what changed
-         * @description Sends the changes after a position of the feed as server-sent events `change`, and then each new one when the index has it. A `reset` names a chain of which everything has to be fetched again. Connect again with `Last-Event-ID` (or with `since`) to resume. A comment is sent every 15 seconds. The last event of a stream is `dropped` (the client read too slowly, or the database is out of reach) or `end` (the service restarts).
+         * @description Sends the changes after a position of the feed as server-sent events `change`, and then each new one when the index has it. A `reset` names a chain of which everything has to be fetched again. The first event is `position`: its id is where the stream begins. Connect again with `Last-Event-ID` (or with `lastEventId`, or with `since`) to resume. A comment is sent every 15 seconds. The last event of a stream is `dropped` (the client read too slowly, or the database is out of reach) or `end` (the service restarts).
          */
         get: operations["getChangesStream"];
         put?: never;
@@ -2104,7 +2104,7 @@ export interface components {
              */
             transaction: "reverted";
         };
-        /** @description The core record of an event. All fields but `status`, `poolOpen` and `allowExternalLp` never change */
+        /** @description The core record of an event. All fields but `status`, `statusText`, `poolOpen` and `allowExternalLp` never change */
         Event: {
             /** @description Id of the record, assigned by the protocol, counted per chain and kind */
             id: number;
@@ -2129,7 +2129,7 @@ export interface components {
             expiryDate: number;
             /** @description True: protection against a rise of the rate; false: against a fall */
             strikeAbove: boolean;
-            /** @description False while the pool takes no deposits */
+            /** @description False while the creator keeps the pool closed. The chain keeps the value at the settlement, after which the pool takes nothing */
             poolOpen: boolean;
             /** @description False when only the creator may deposit */
             allowExternalLp: boolean;
@@ -2138,8 +2138,13 @@ export interface components {
              * @description The token of all amounts of the event
              */
             paymentToken: `0x${string}`;
-            /** @description The chain's number: 0 open, 1 settled */
+            /** @description The chain's number: 0 unsettled, 1 settled, 2 expired */
             status: number;
+            /**
+             * @description `status` as a text
+             * @enum {string}
+             */
+            statusText: "unsettled" | "settled" | "expired" | "unknown";
         };
         /** @description What became of an event: its settlement, and the totals of its pool */
         EventStats: {
@@ -2219,8 +2224,13 @@ export interface components {
             platformFeePaid: bigint;
             /** @description Claimable when greater than 0 and not claimed */
             payoutAmount: bigint;
-            /** @description The chain's number: 0 active, 3 claimed, 4 claimable, 5 expired */
+            /** @description The chain's number: 0 active, 1 settled_win, 2 settled_loss, 3 claimed, 4 claimable, 5 expired */
             status: number;
+            /**
+             * @description `status` as a text
+             * @enum {string}
+             */
+            statusText: "active" | "settled_win" | "settled_loss" | "claimed" | "claimable" | "expired" | "unknown";
             /** @description True when the payout was claimed */
             claimed: boolean;
         };
@@ -2323,6 +2333,11 @@ export interface components {
             proposalId: `0x${string}`;
             /** @description The chain's number: 0 pending, 1 cancelled, 2 executed */
             status: number;
+            /**
+             * @description `status` as a text
+             * @enum {string}
+             */
+            statusText: "pending" | "cancelled" | "executed" | "unknown";
             /** @description Earliest time of execution, in Unix seconds */
             executeAfter: number;
             /**
@@ -2361,7 +2376,7 @@ export interface components {
             expiryDate: number;
             /** @description True: protection against a rise of the rate; false: against a fall */
             strikeAbove: boolean;
-            /** @description False while the pool takes no deposits */
+            /** @description False while the creator keeps the pool closed. The chain keeps the value at the settlement, after which the pool takes nothing */
             poolOpen: boolean;
             /** @description False when only the creator may deposit */
             allowExternalLp: boolean;
@@ -2370,8 +2385,13 @@ export interface components {
              * @description The token of all amounts of the event
              */
             paymentToken: `0x${string}`;
-            /** @description The chain's number: 0 open, 1 settled */
+            /** @description The chain's number: 0 unsettled, 1 settled, 2 expired */
             status: number;
+            /**
+             * @description `status` as a text
+             * @enum {string}
+             */
+            statusText: "unsettled" | "settled" | "expired" | "unknown";
             /** @description Chain id of EIP-155 */
             chainId: number;
             /** @description The block it was created in */
@@ -2454,8 +2474,13 @@ export interface components {
             platformFeePaid: bigint;
             /** @description Claimable when greater than 0 and not claimed */
             payoutAmount: bigint;
-            /** @description The chain's number: 0 active, 3 claimed, 4 claimable, 5 expired */
+            /** @description The chain's number: 0 active, 1 settled_win, 2 settled_loss, 3 claimed, 4 claimable, 5 expired */
             status: number;
+            /**
+             * @description `status` as a text
+             * @enum {string}
+             */
+            statusText: "active" | "settled_win" | "settled_loss" | "claimed" | "claimable" | "expired" | "unknown";
             /** @description True when the payout was claimed */
             claimed: boolean;
             /** @description Chain id of EIP-155 */
@@ -2492,8 +2517,13 @@ export interface components {
                 fee: bigint | null;
                 /** @description What the wallet receives, in units of the payment token */
                 net: bigint | null;
+                /**
+                 * @description Why `fee` and `net` are null. `rates_unknown`: the index does not know the rates at the creation of the event yet; `rates_contradicted`: the rates that the protocol reports are not those that its logs set, so that none are certain
+                 * @enum {string|null}
+                 */
+                feeReason?: "rates_unknown" | "rates_contradicted" | null;
             } | null;
-            /** @description The present value of the position while its event is open; null when `valueReason` has a reason; with `include=value` */
+            /** @description The present value of the position while its event is open; null when `valueReason` has a reason; with `include=value` or `include=stale-value` */
             value?: {
                 /** @description What the rest of the protection is worth, in the token's units, before the fee on payouts; never above the worst-case payout */
                 amount: bigint;
@@ -2511,12 +2541,12 @@ export interface components {
                 usdRateFallback: boolean;
             } | null;
             /**
-             * @description Why `value` is null. `expired`, `settled`: the event is not open; `unsupported_pair`: the engine has no rates of the pair; `unsupported_terms`: its model does not cover the rates or the expiry; `engine_unavailable`: the engine did not answer within a second; `too_many_events`: the response has positions of more than 200 open events. With `include=value`
+             * @description Why `value` is null. `expired`, `settled`: the event is not open; `stale_rates`: the engine's rates of the pair are too old to sign a quote on, and `include=stale-value` shows the value; `unsupported_pair`: the engine has no rates of the pair; `unsupported_terms`: its model does not cover the rates or the expiry; `engine_unavailable`: the engine did not answer within a second; `too_many_events`: the response has positions of more than 200 open events. With `include=value` or `include=stale-value`
              * @enum {string|null}
              */
-            valueReason?: "expired" | "unsupported_pair" | "unsupported_terms" | "settled" | "engine_unavailable" | "too_many_events" | null;
+            valueReason?: "expired" | "unsupported_pair" | "unsupported_terms" | "settled" | "stale_rates" | "engine_unavailable" | "too_many_events" | null;
         };
-        /** @description The terms of the event of a position or deposit */
+        /** @description The terms and the settlement of the event of a position or deposit: all that its payout depends on */
         EventSummary: {
             /** @description Id of the record, assigned by the protocol, counted per chain and kind */
             id: number;
@@ -2528,6 +2558,16 @@ export interface components {
             strike: bigint;
             /** @description Rate at which the payout stops growing, in 1e6 fixed point; 0 for an event with a single strike */
             payoutCap: bigint;
+            /** @description Spot rate when the event was created, as its creator sent it, in 1e6 fixed point */
+            initialRate: bigint;
+            /** @description True: protection against a rise of the rate; false: against a fall */
+            strikeAbove: boolean;
+            /** @description When the event was settled, in Unix seconds; 0 until then */
+            settledAt: number;
+            /** @description True when the settlement rate lies in the payout zone; false until settled */
+            triggered: boolean;
+            /** @description The rate that settled the event, in 1e6 fixed point: the median of the submissions that agree; 0 until then */
+            settlementPrice: bigint;
             /**
              * @description The side of the strike on which the event pays out
              * @enum {string}
@@ -2623,7 +2663,7 @@ export interface components {
             deposits: components["schemas"]["DepositRow"][];
             /** @description Events created by the wallet */
             events: components["schemas"]["EventRow"][];
-            /** @description One item per chain and token */
+            /** @description One item per chain and token: the sums over all rows of the requested `state`, also over those that `complete` is false for */
             totals: {
                 /** @description Chain id of EIP-155 */
                 chainId: number;
@@ -2636,11 +2676,11 @@ export interface components {
                 symbol: string | null;
                 /** @description Decimals of the token; null when the token does not report them */
                 decimals: number | null;
-                /** @description Notional of the returned positions */
+                /** @description Notional of the positions */
                 notional: bigint;
-                /** @description Premiums paid for the returned positions */
+                /** @description Premiums paid for the positions */
                 premiumPaid: bigint;
-                /** @description Capital of the returned deposits that is not withdrawn */
+                /** @description Capital of the deposits that is not withdrawn */
                 deposited: bigint;
                 /** @description Payouts that can be claimed now */
                 payout: bigint;
@@ -2677,6 +2717,11 @@ export interface components {
                 fee: bigint | null;
                 /** @description What the wallet receives, in units of the payment token */
                 net: bigint | null;
+                /**
+                 * @description Why `fee` and `net` are null. `rates_unknown`: the index does not know the rates at the creation of the event yet; `rates_contradicted`: the rates that the protocol reports are not those that its logs set, so that none are certain
+                 * @enum {string|null}
+                 */
+                feeReason?: "rates_unknown" | "rates_contradicted" | null;
                 /** @description The request that builds the claim transaction */
                 build: {
                     /**
@@ -2692,7 +2737,9 @@ export interface components {
                     };
                 };
             }[];
-            /** @description False when the wallet has more rows of a kind than the response: use the lists to read all of them */
+            /** @description False when the wallet can claim more than `claimables` lists: read the lists with `claimable=true`. `totals` has the sums of all */
+            claimablesComplete?: boolean;
+            /** @description False when the wallet has more rows of a kind than the response: use the lists to read all of them. `totals` are of all rows nevertheless */
             complete: boolean;
             /** @description What the wallet has now; with `include=balances` */
             balances?: components["schemas"]["Balances"];
@@ -2806,6 +2853,11 @@ export interface components {
                 fee: bigint | null;
                 /** @description What the wallet receives, in units of the payment token */
                 net: bigint | null;
+                /**
+                 * @description Why `fee` and `net` are null. `rates_unknown`: the index does not know the rates at the creation of the event yet; `rates_contradicted`: the rates that the protocol reports are not those that its logs set, so that none are certain
+                 * @enum {string|null}
+                 */
+                feeReason?: "rates_unknown" | "rates_contradicted" | null;
                 /** @description The request that builds the claim transaction */
                 build: {
                     /**
@@ -3335,7 +3387,7 @@ export interface components {
                     hint: string;
                 } | null;
             }[];
-            /** @description Why the transaction reverted; null when it did not, or when no node knows */
+            /** @description Why the transaction reverted; null when it did not, and when that is not known: see `revertStatus` */
             revert: {
                 /** @description Stable: clients switch on it */
                 code: string;
@@ -3346,6 +3398,11 @@ export interface components {
                 /** @description True for the reason from a trace; false for that of the same call, repeated at the parent block */
                 exact: boolean;
             } | null;
+            /**
+             * @description Whether `revert` has the reason. `none`: the transaction did not revert. `known`: it has. `pending`: the search for the reason goes on, or too many transactions are examined; request it again after some seconds. `unavailable`: no node had the reason; they are asked again after 30 seconds
+             * @enum {string}
+             */
+            revertStatus: "none" | "known" | "pending" | "unavailable";
             /** @description Whether the index has reached the block of the transaction */
             indexed: boolean;
             /** @description True while another transaction with its sender's nonce is on the chain, so that this one cannot be mined. Known only of transactions that this process has seen */
@@ -3397,13 +3454,13 @@ export interface components {
              * @enum {string|null}
              */
             method: "eth_simulateV1" | "eth_call" | null;
-            /** @description What the calldata does */
+            /** @description What the transactions do, in one line */
             summary: string;
             /** @description False when a step reverts */
             executable: boolean;
             /** @description Reasons against the plan, and what to do about them; empty when there are none */
             issues: {
-                /** @description A code of `GET /v1/reverts`, or `insufficient_gas_funds`, `contract_account`, `nothing_to_claim`, `unsigned_quote`, `not_a_token`, `token_changed` */
+                /** @description A code of `GET /v1/reverts`, or `insufficient_gas_funds`, `contract_account`, `nothing_to_claim`, `unsigned_quote`, `not_a_token`, `token_changed`, `not_simulated`, `event_expires_soon` */
                 code: string;
                 /** @description Text for people, with the values at fault */
                 message: string;
@@ -3673,8 +3730,9 @@ export interface components {
         /** @description Too many requests per minute from one address, if the operator has set a limit (none by default), or too many concurrent streams or waits. `Retry-After` has the time to wait */
         rate_limited: {
             headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
                 "Retry-After": components["headers"]["Retry-After"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
                 [name: string]: unknown;
             };
             content: {
@@ -3685,6 +3743,7 @@ export interface components {
         internal_error: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
                 [name: string]: unknown;
             };
             content: {
@@ -3694,8 +3753,9 @@ export interface components {
         /** @description A required node, the database or another service is out of reach, or the service is overloaded. `Retry-After` has the time to wait */
         service_unavailable: {
             headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
                 "Retry-After": components["headers"]["Retry-After"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
                 [name: string]: unknown;
             };
             content: {
@@ -3706,6 +3766,7 @@ export interface components {
         unknown_parameter: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
                 [name: string]: unknown;
             };
             content: {
@@ -3716,6 +3777,7 @@ export interface components {
         unauthorized: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
                 [name: string]: unknown;
             };
             content: {
@@ -3726,6 +3788,7 @@ export interface components {
         upstream_error: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
                 [name: string]: unknown;
             };
             content: {
@@ -3736,6 +3799,7 @@ export interface components {
         validation_error: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
                 [name: string]: unknown;
             };
             content: {
@@ -3746,6 +3810,7 @@ export interface components {
         the_protocol_has_no_such_function: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
                 [name: string]: unknown;
             };
             content: {
@@ -3756,6 +3821,7 @@ export interface components {
         event_does_not_exist: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
                 [name: string]: unknown;
             };
             content: {
@@ -3766,6 +3832,7 @@ export interface components {
         position_does_not_exist: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
                 [name: string]: unknown;
             };
             content: {
@@ -3776,6 +3843,7 @@ export interface components {
         deposit_does_not_exist: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
                 [name: string]: unknown;
             };
             content: {
@@ -3786,6 +3854,7 @@ export interface components {
         proposal_does_not_exist: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
                 [name: string]: unknown;
             };
             content: {
@@ -3796,16 +3865,18 @@ export interface components {
         body_larger_than_16384: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
                 [name: string]: unknown;
             };
             content: {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The body is not `application/json` */
+        /** @description The body is not `application/json`, or it is compressed */
         body_not_json: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
                 [name: string]: unknown;
             };
             content: {
@@ -3816,6 +3887,7 @@ export interface components {
         body_too_large: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
                 [name: string]: unknown;
             };
             content: {
@@ -3826,6 +3898,7 @@ export interface components {
         conflict: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
                 [name: string]: unknown;
             };
             content: {
@@ -3836,6 +3909,7 @@ export interface components {
         body_larger_than_262144: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
                 [name: string]: unknown;
             };
             content: {
@@ -3868,7 +3942,7 @@ export interface components {
         "Cache-Control": string;
         /** @description The request headers that the response depends on */
         Vary: string;
-        /** @description The URL of the next page, if there is one. Absent when it is longer than 8 KB: use `meta.nextCursor` then */
+        /** @description Of a page: the relative URL of the next one, if there is one; absent when it is longer than 8 KB: use `meta.nextCursor` then. Of an error: with `rel="help"`, what its code means and what to do */
         Link: string;
         /** @description Milliseconds spent waiting for nodes (`rpc`) and for the database (`db`), and in total (`app`) */
         "Server-Timing": string;
@@ -4935,7 +5009,7 @@ export interface operations {
                 /** @description Return only the rows with these ids, in this order; ids that do not exist are in `meta.missing`. Requires one `chainId`, and can be combined with `include` and `finality` only */
                 ids?: string;
                 /** @description Records of the row's event to include in each row */
-                include?: string;
+                include?: ("stats" | "utilization" | "range") | `${"stats" | "utilization" | "range"},${string}` | readonly ("stats" | "utilization" | "range")[];
                 /** @description Return rows created in blocks of at least this finality; `latest` by default. The state of the rows is always the newest */
                 finality?: "latest" | "safe" | "finalized";
                 /** @description Return the number of rows on all pages as `meta.total` */
@@ -4958,7 +5032,7 @@ export interface operations {
                 symbol?: string;
                 /** @description The value of `strikeAbove` of the event */
                 strikeAbove?: boolean;
-                /** @description The value of `poolOpen` of the event */
+                /** @description `true`: the pool takes deposits: `poolOpen` is true and the event is not settled; `false`: it takes none */
                 poolOpen?: boolean;
                 /** @description Return events whose pool can still write at least this notional, in units of the payment token: `utilization.availableCapacity` */
                 capacityFrom?: bigint;
@@ -5003,8 +5077,8 @@ export interface operations {
                 order?: "asc" | "desc";
                 /** @description Return only the rows with these ids, in this order; ids that do not exist are in `meta.missing`. Requires one `chainId`, and can be combined with `include` and `finality` only */
                 ids?: string;
-                /** @description Records of the row's event to include in each row; `payout`: the payout of the position before and after its fee; `value`: the present value of the position, from the pricing engine. A response with `value` has no `ETag` and must not be stored */
-                include?: string;
+                /** @description Records of the row's event to include in each row; `payout`: the payout of the position before and after its fee; `value`: the present value of the position, from the pricing engine, null where its rates are stale; `stale-value`: the same, also from stale rates. A response with either has no `ETag` and must not be stored */
+                include?: ("stats" | "utilization" | "range" | "event" | "value" | "payout" | "stale-value") | `${"stats" | "utilization" | "range" | "event" | "value" | "payout" | "stale-value"},${string}` | readonly ("stats" | "utilization" | "range" | "event" | "value" | "payout" | "stale-value")[];
                 /** @description Return rows created in blocks of at least this finality; `latest` by default. The state of the rows is always the newest */
                 finality?: "latest" | "safe" | "finalized";
                 /** @description Return the number of rows on all pages as `meta.total` */
@@ -5059,7 +5133,7 @@ export interface operations {
                 /** @description Return only the rows with these ids, in this order; ids that do not exist are in `meta.missing`. Requires one `chainId`, and can be combined with `include` and `finality` only */
                 ids?: string;
                 /** @description Records of the row's event to include in each row */
-                include?: string;
+                include?: ("stats" | "utilization" | "range" | "event") | `${"stats" | "utilization" | "range" | "event"},${string}` | readonly ("stats" | "utilization" | "range" | "event")[];
                 /** @description Return rows created in blocks of at least this finality; `latest` by default. The state of the rows is always the newest */
                 finality?: "latest" | "safe" | "finalized";
                 /** @description Return the number of rows on all pages as `meta.total` */
@@ -5107,8 +5181,8 @@ export interface operations {
                 chainId?: string;
                 /** @description `active` (default): rows that can still change or pay out; `all`: settled and claimed rows too */
                 state?: "active" | "all";
-                /** @description `event`: the event of each position and deposit; `value`: the present value of each position, from the pricing engine; `balances`: what the wallet has now, read from the nodes. A response with `value` or `balances` has no `ETag` and must not be stored */
-                include?: string;
+                /** @description `event`: the event of each position and deposit; `value`: the present value of each position, from the pricing engine, null where its rates are stale; `stale-value`: the same, also from stale rates; `balances`: what the wallet has now, read from the nodes. A response with values or `balances` has no `ETag` and must not be stored */
+                include?: ("event" | "value" | "stale-value" | "balances") | `${"event" | "value" | "stale-value" | "balances"},${string}` | readonly ("event" | "value" | "stale-value" | "balances")[];
                 /** @description Return data as of this block or a later one. The request must name one chain */
                 minBlock?: number;
                 /** @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted` */
@@ -5177,8 +5251,8 @@ export interface operations {
     postWalletsPortfolio: {
         parameters: {
             query?: {
-                /** @description `event`: the event of each position and deposit; `value`: the present value of each position, from the pricing engine; `balances`: what the wallet has now, read from the nodes. A response with `value` or `balances` has no `ETag` and must not be stored */
-                include?: string;
+                /** @description `event`: the event of each position and deposit; `value`: the present value of each position, from the pricing engine, null where its rates are stale; `stale-value`: the same, also from stale rates; `balances`: what the wallet has now, read from the nodes. A response with values or `balances` has no `ETag` and must not be stored */
+                include?: ("event" | "value" | "stale-value" | "balances") | `${"event" | "value" | "stale-value" | "balances"},${string}` | readonly ("event" | "value" | "stale-value" | "balances")[];
                 /** @description Return data as of this block or a later one. The request must name one chain */
                 minBlock?: number;
                 /** @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted` */
@@ -5229,6 +5303,8 @@ export interface operations {
                 chainId?: number;
                 /** @description Return items after this position: `meta.nextCursor` of the previous response, or `now` for future items only. Starts at the first item when omitted */
                 since?: string;
+                /** @description Resume after the event with this id, instead of `since`. For clients that cannot send the header `Last-Event-ID`, which wins. Only for streams */
+                lastEventId?: string;
                 /** @description Return only items of these events. Requires `chainId` */
                 eventIds?: string;
                 /** @description Return only triggered or only not triggered settlements */
@@ -5266,6 +5342,8 @@ export interface operations {
                 chainId?: number;
                 /** @description Return items after this position: `meta.nextCursor` of the previous response, or `now` for future items only. Starts at the first item when omitted */
                 since?: string;
+                /** @description Resume after the event with this id, instead of `since`. For clients that cannot send the header `Last-Event-ID`, which wins. Only for streams */
+                lastEventId?: string;
                 /** @description Return only items of these events. Requires `chainId` */
                 eventIds?: string;
                 /** @description Return only triggered or only not triggered settlements */
@@ -5311,8 +5389,10 @@ export interface operations {
                 chainId?: number;
                 /** @description Return what changed after this position: `meta.nextCursor` of the previous response, or `now` for later changes only. Starts with a reset of every chain when omitted */
                 since?: string;
+                /** @description Resume after the event with this id, instead of `since`. For clients that cannot send the header `Last-Event-ID`, which wins. Only for streams */
+                lastEventId?: string;
                 /** @description Return only changes of these types, comma-separated; all types when omitted */
-                types?: string;
+                types?: ("wallet" | "event" | "protocol") | `${"wallet" | "event" | "protocol"},${string}` | readonly ("wallet" | "event" | "protocol")[];
                 /** @description Changes per page; 100 by default */
                 limit?: number;
             };
@@ -5387,8 +5467,10 @@ export interface operations {
                 chainId?: number;
                 /** @description Return what changed after this position: `meta.nextCursor` of the previous response, or `now` for later changes only. Starts with a reset of every chain when omitted */
                 since?: string;
+                /** @description Resume after the event with this id, instead of `since`. For clients that cannot send the header `Last-Event-ID`, which wins. Only for streams */
+                lastEventId?: string;
                 /** @description Return only changes of these types, comma-separated; all types when omitted */
-                types?: string;
+                types?: ("wallet" | "event" | "protocol") | `${"wallet" | "event" | "protocol"},${string}` | readonly ("wallet" | "event" | "protocol")[];
             };
             header?: never;
             path?: never;

@@ -88,7 +88,7 @@ export async function* followChanges(
   const isListed = subjects !== undefined && subjects.length <= MAX_SUBJECTS
   const wanted = new Set([...(wallets ?? []), ...(eventIds ?? [])].map((it) => String(it).toLowerCase()))
   const ofChain = chainId === undefined ? {} : { chainId }
-  const filter = { ...ofChain, ...(types !== undefined && { types: types.join(',') }) }
+  const filter = { ...ofChain, ...(types !== undefined && { types }) }
   const from = (cursor: string) => (cursor === '' ? {} : { since: cursor })
 
   const feed: Feed<Change> = {

@@ -50,6 +50,10 @@ const move = (range: Range, settlement: bigint): bigint => {
 export const payoff = (range: Range, settlement: bigint, notional: bigint): bigint =>
   settlement === 0n ? 0n : mulDivDown(notional, move(range, settlement), range.initialRate)
 
+/** Whether the product that the protocol computes for a payout exceeds a uint256, so that it reverts. */
+export const payoffOverflows = (range: Range, settlement: bigint, notional: bigint): boolean =>
+  settlement !== 0n && notional * move(range, settlement) > MAX_UINT256
+
 /** The worst-case payout of `notional`, in its token units, rounded down: what the pool reserves for it. */
 export const worstCasePayout = (range: Range, notional: bigint): bigint =>
   mulDivDown(notional, width(range), range.initialRate)

@@ -1,24 +1,23 @@
 import fastJsonStringify from 'fast-json-stringify'
 import type { FastifySchemaCompiler } from 'fastify'
 import type { FastifySerializerCompiler } from 'fastify/types/schema.js'
-import { closestMatch } from 'leven'
 import { z } from 'zod'
-import { refusal } from '../lib/parse.ts'
+import { refusal, safeParse } from '../lib/parse.ts'
 import { compileDecoder } from '../protocol/decode.ts'
 import { hints } from '../protocol/request-fields.ts'
+import { meantName } from './names.ts'
 import { isIgnored } from './response-cache/key.ts'
 
-/** Most faults in an error, most characters of a name in it, and the largest edit distance of a suggested name. */
+/** Most faults in an error, and most characters of a name in it. */
 const MAX_FAULTS = 20
 const MAX_NAME = 64
-const MAX_EDIT_DISTANCE = 2
 
 const shown = (name: string): string => (name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name)
 
-/** A suggestion of the nearest known name, if there is one. */
+/** A suggestion of the known name that may be meant, if there is one. */
 const suggestion = (name: string, known: readonly string[]): string => {
-  const nearest = name.length > MAX_NAME ? undefined : closestMatch(name, known, { maxDistance: MAX_EDIT_DISTANCE + 1 })
-  return nearest === undefined ? '' : `; did you mean '${nearest}'?`
+  const meant = meantName(name, known)
+  return meant === undefined ? '' : `; did you mean '${meant}'?`
 }
 
 /** The names of the fields that a schema has at a path. */
@@ -48,7 +47,7 @@ const parseQuery = <S extends z.ZodObject>(schema: S, value: object): z.ZodSafeP
     const message = faultOf(name, given, known, hinted.get(name))
     if (message !== null) faults.push({ code: 'custom', path: [shown(name)], message, input: undefined })
   }
-  const parsed = schema.safeParse(Object.fromEntries(query))
+  const parsed = safeParse(schema, Object.fromEntries(query))
   if (faults.length === 0) return parsed
   const named = new Set(faults.map(({ path }) => path[0]))
   const others = parsed.error?.issues.filter(({ path }) => !named.has(path[0])) ?? []
@@ -63,9 +62,9 @@ export const validatorCompiler: FastifySchemaCompiler<z.ZodType> = ({ schema, ht
     const decoded = decode?.(value)
     if (decoded !== undefined) return { value: decoded }
     const isQuery = httpPart === 'querystring' && schema instanceof z.ZodObject
-    const parsed = isQuery ? parseQuery(schema, Object(value)) : schema.safeParse(value)
+    const parsed = isQuery ? parseQuery(schema, Object(value)) : safeParse(schema, value)
     if (parsed.success) return { value: parsed.data }
-    return { error: refusal(parsed.error.issues, part, (key, path) => suggestion(key, fieldsAt(schema, path))) }
+    return { error: refusal(parsed.error.issues, part, value, (key, path) => suggestion(key, fieldsAt(schema, path))) }
   }
 }
 

@@ -15,6 +15,7 @@ import { type Closers, createClosers } from '../lib/lifecycle.ts'
 import { createLogger, type Logger } from '../lib/log.ts'
 import { createMetrics } from '../lib/metrics.ts'
 import { serveMetrics } from '../lib/metrics-server.ts'
+import { listening } from '../lib/port-taken.ts'
 import { packaged } from '../lib/root.ts'
 import { serve } from '../lib/serve.ts'
 import type { Tracing } from '../lib/tracing.ts'
@@ -109,7 +110,7 @@ export const runApi = async (): Promise<void> => {
       log,
     })
     closers.add('http server', app, (it) => it.close())
-    await app.listen({ host: config.HOST, port: config.PORT, backlog: BACKLOG })
+    await listening(app.listen({ host: config.HOST, port: config.PORT, backlog: BACKLOG }), config.PORT, 'PORT')
     const stop = closers.add('checks', new AbortController(), (it) => it.abort())
     void checks.watch(stop.signal, changes)
     closers.add('drain', drain, (it) => it.begin())

@@ -12,6 +12,7 @@ import { createLogger, type Logger } from '../lib/log.ts'
 import { createMetrics } from '../lib/metrics.ts'
 import { serveMetrics } from '../lib/metrics-server.ts'
 import { parseInput } from '../lib/parse.ts'
+import { listening } from '../lib/port-taken.ts'
 import { serve } from '../lib/serve.ts'
 import type { FindSet } from '../pricing/calibration-sets.ts'
 import type { SigningDeployment } from '../pricing/chain-times.ts'
@@ -89,7 +90,8 @@ export const runEngine = async (): Promise<void> => {
     closers.add('metrics', served, (it) => it.close())
     const server = buildEngineApp({ engine, draining: drain.signal, metrics, log })
     const app = closers.add('http server', server, (it) => it.close())
-    await app.listen({ host: config.ENGINE_HOST, port: config.ENGINE_PORT })
+    const listen = app.listen({ host: config.ENGINE_HOST, port: config.ENGINE_PORT })
+    await listening(listen, config.ENGINE_PORT, 'ENGINE_PORT')
     log.info({ signer: engine.signerAddress }, 'engine started')
     const stop = closers.add('refresh', new AbortController(), (it) => it.abort())
     void keepFresh(engine, config.ENGINE_REFRESH_MS, log, stop.signal)

@@ -7,10 +7,19 @@ export type Flags = Readonly<Record<string, string | boolean | undefined>>
 /** Most values of a list. */
 const MOST_VALUES = 1_000
 
-/** The text of an option; undefined when it is absent. */
+const CONTROL = /\p{Cc}/u
+
+/** Throws `validation_error` for a text with control characters, which no option or operand may have. */
+export const plainText = (name: string, text: string): string => {
+  if (CONTROL.test(text))
+    throw invalidField(name, `expected text without control characters, got ${JSON.stringify(text)}`)
+  return text
+}
+
+/** The text of an option; undefined when it is absent. Throws `validation_error` for one with control characters. */
 export const textOf = (flags: Flags, name: string): string | undefined => {
   const value = flags[name]
-  return typeof value === 'string' ? value : undefined
+  return typeof value === 'string' ? plainText(name, value) : undefined
 }
 
 /** The values of a list, separated by commas; null when the option is absent. */

@@ -1,5 +1,6 @@
 import { environments } from '../config/environments.ts'
 import { inherited, load } from '../config/load.ts'
+import { npmOptions } from '../config/npm.ts'
 import { factsOf } from '../config/parts.ts'
 import { runSandbox as runEmbedded } from '../sandbox/run.ts'
 
@@ -14,11 +15,14 @@ export const runSandbox = async (flags: {
   readonly persist: string | undefined
 }): Promise<void> => {
   const config = load(environments.sandbox)
+  const npm = npmOptions()
+  const print = (line: string): void => void process.stdout.write(`${line}\n`)
+  if (npm.note !== undefined) print(`note: ${npm.note}`)
   await runEmbedded({
     apiPort: config.PORT,
     chains: config.chains.map((it) => ({ chainId: it.chainId, ...factsOf(it), rpcPort: it.SANDBOX_RPC_PORT })),
-    persistDir: flags.persist,
-    quiet: flags.quiet,
+    persistDir: flags.persist ?? npm.persist,
+    quiet: flags.quiet || npm.quiet,
     redisUrl: config.REDIS_URL,
     service: {
       command: process.execPath,
@@ -36,6 +40,6 @@ export const runSandbox = async (flags: {
         METRICS_PORT: 'off',
       },
     },
-    print: (line) => void process.stdout.write(`${line}\n`),
+    print,
   })
 }

@@ -2,8 +2,11 @@ import type { Delivery } from '../db/webhooks/deliveries.ts'
 import type { Endpoint, Subscription } from '../db/webhooks/endpoints.ts'
 import { OperatorError } from '../lib/errors.ts'
 
+/** Lines without control characters, which the failure of a receiver may have. */
+const textOf = (lines: readonly string[]): string => `${lines.join('\n').replace(/(?!\n)\p{Cc}/gu, ' ')}\n`
+
 /** Prints lines. */
-export const print = (...lines: readonly string[]): void => void process.stdout.write(`${lines.join('\n')}\n`)
+export const print = (...lines: readonly string[]): void => void process.stdout.write(textOf(lines))
 
 /** Prints a new secret. Throws an OperatorError when the output is closed, so that the caller can undo the change. */
 export const printSecret = (...lines: readonly string[]): Promise<void> =>

@@ -19,12 +19,14 @@ import { queues } from '../jobs/queues.ts'
 import { invalidField, OperatorError } from '../lib/errors.ts'
 import { createClosers } from '../lib/lifecycle.ts'
 import { createLogger } from '../lib/log.ts'
+import { requirePublic } from '../webhooks/address.ts'
 import { secretsOf } from '../webhooks/deliver.ts'
 import { bodyOf } from '../webhooks/fill.ts'
 import { createPost } from '../webhooks/post.ts'
+import { createResolve } from '../webhooks/resolve.ts'
 import { createVault, newSecret, type Vault } from '../webhooks/secrets.ts'
 import { sign } from '../webhooks/signature.ts'
-import { type Flags, pastTimeOf, textOf } from './flags.ts'
+import { type Flags, pastTimeOf, plainText, textOf } from './flags.ts'
 import { openDatabase, WORK_WITHIN_MS } from './parts.ts'
 import { counted, describe, print, printSecret, stopped, timeOf } from './webhook-output.ts'
 import { subscriptionOf } from './webhook-subscription.ts'
@@ -49,7 +51,7 @@ const missing = (id: string): OperatorError =>
 
 const idOf = (id: string | undefined): string => {
   if (id === undefined) throw invalidField('ID', 'name an endpoint: run webhooks list for the ids')
-  return id
+  return plainText('ID', id)
 }
 
 const endpointOf = async ({ database }: Tools, id: string | undefined): Promise<Endpoint> => {
@@ -65,6 +67,7 @@ const change = async ({ database }: Tools, id: string | undefined, to: Partial<E
 const commands = {
   async add({ config, database, vault }: Tools, flags: Flags) {
     const subscription = subscriptionOf(flags, config)
+    await requirePublic(new URL(subscription.url), createResolve())
     const same = (await database.run(readEndpoints)).filter(({ url }) => url === subscription.url)
     const id = `we_${randomBytes(6).toString('hex')}`
     const secret = newSecret()

@@ -14,20 +14,53 @@ const pathsOf = (issue: z.core.$ZodIssue, part: string, most: number): string[] 
   return issue.keys.slice(0, most).map((key) => [...issue.path, key].join('.'))
 }
 
+const types: Readonly<Record<string, string>> = {
+  ...{ array: 'a list', object: 'a JSON object', string: 'text', int: 'an integer', number: 'a number' },
+  boolean: 'true or false, without quotes',
+}
+
+/** The message for a value whose schema has none of its own. */
+const messageOf: z.core.$ZodErrorMap = (issue) => {
+  if (issue.code === 'invalid_type') return `expected ${types[issue.expected] ?? issue.expected}`
+  if (issue.origin !== 'string') return undefined
+  if (issue.code === 'too_small') return `expected at least ${issue.minimum} character${issue.minimum === 1 ? '' : 's'}`
+  return issue.code === 'too_big' ? `expected at most ${issue.maximum} characters` : undefined
+}
+
+/** Parses a part of a request, with messages for people. */
+export const safeParse = <S extends z.ZodType>(schema: S, value: unknown) =>
+  schema.safeParse(value, { error: messageOf })
+
+/** Whether a request lacks the value at a path. */
+const isMissing = (value: unknown, path: readonly PropertyKey[]): boolean => {
+  const found = path.reduce<unknown>((part, key) => Object(part)[key], value)
+  // A request without a body has null or undefined.
+  return found === undefined || (found === null && path.length === 0)
+}
+
+/** The message of an issue about a value. What is wrong with several values together is no matter of one missing. */
+const faultOf = ({ code, message, path }: z.core.$ZodIssue, value: unknown): string =>
+  code !== 'custom' && isMissing(value, path) ? `is required: ${message}` : message
+
 /** What to add to the fault of an unknown field: a suggestion of another name, or nothing. */
 export type Hint = (key: string, path: readonly PropertyKey[]) => string
 
 /**
- * The error for a path, query or body that does not match its schema. It names the fields of the first 20 faults; the
+ * The error for a path, query or body (`value`) that does not match its schema. It names the fields of the first 20 faults; the
  * message ends with the number of further ones.
  */
-export const refusal = (issues: readonly z.core.$ZodIssue[], part: string, hint: Hint = () => ''): ServiceError => {
+export const refusal = (
+  issues: readonly z.core.$ZodIssue[],
+  part: string,
+  value: unknown,
+  hint: Hint = () => '',
+): ServiceError => {
   const details: ErrorDetail[] = []
   let faults = 0
   for (const issue of issues) {
     const isUnknown = issue.code === 'unrecognized_keys'
     for (const [at, path] of pathsOf(issue, part, MAX_DETAILS - details.length).entries()) {
-      const message = isUnknown ? `unknown field${hint(issue.keys[at] ?? '', issue.path)}` : issue.message
+      const message = isUnknown ? `unknown field${hint(issue.keys[at] ?? '', issue.path)}` : faultOf(issue, value)
       details.push(detail({ path, message }))
     }
     faults += isUnknown ? issue.keys.length : 1
@@ -39,7 +72,7 @@ export const refusal = (issues: readonly z.core.$ZodIssue[], part: string, hint:
 
 /** Decodes a part of a request. Throws a `validation_error` if it does not match its schema. */
 export const parseInput = <S extends z.ZodType>(schema: S, value: unknown, part: string): z.output<S> => {
-  const parsed = schema.safeParse(value)
+  const parsed = safeParse(schema, value)
   if (parsed.success) return parsed.data
-  throw refusal(parsed.error.issues, part)
+  throw refusal(parsed.error.issues, part, value)
 }

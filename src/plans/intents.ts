@@ -95,7 +95,7 @@ const createEvent = (): z.ZodType<Intent> => {
         const hasQuote = body.quote !== undefined
         for (const path of [...quoted, ...(hasQuote ? Object.keys(unsigned) : [])]) {
           if ((body[path] !== undefined) !== hasQuote) continue
-          const message = hasQuote ? 'unexpected: the quote has it' : 'required, unless there is a quote'
+          const message = hasQuote ? 'leave it out: the quote has it' : 'is required unless there is a quote'
           context.addIssue({ code: 'custom', path: [path], message })
         }
       },

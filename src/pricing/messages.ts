@@ -2,6 +2,7 @@ import { zeroAddress } from 'viem'
 import { z } from 'zod'
 import { BodyChainId } from '../protocol/chains.ts'
 import { Address20, Bool } from '../protocol/request-fields.ts'
+import { expected } from '../protocol/units.ts'
 import { parsePair } from './pair.ts'
 
 /*
@@ -14,17 +15,19 @@ const MAX_AMOUNT = 1e9
 
 const positive = (description: string) =>
   z
-    .number({ error: 'expected a number' })
+    .number({
+      error: ({ input }) => `expected a number${typeof input === 'string' ? ' without quotes' : ''}, such as 11.4`,
+    })
     .min(1e-6, { error: 'expected a number above 0, of at most six decimals' })
-    .max(MAX_AMOUNT, { error: `expected a number of at most ${MAX_AMOUNT}` })
+    .max(MAX_AMOUNT, { error: `expected a number of at most ${MAX_AMOUNT}, without scale: 11.4 and not 11400000` })
     .meta({ description })
 
 const PairName = z
-  .string({ error: 'expected a pair BASE/QUOTE' })
-  .min(3, { error: 'expected a pair BASE/QUOTE', abort: true })
-  .max(7, { error: 'expected a pair BASE/QUOTE', abort: true })
+  .string({ error: 'expected a pair BASE/QUOTE, such as USD/GHS' })
+  .min(3, { error: 'expected a pair BASE/QUOTE, such as USD/GHS', abort: true })
+  .max(7, { error: 'expected a pair BASE/QUOTE, such as USD/GHS', abort: true })
   .refine((text) => parsePair(text) !== undefined, {
-    error: 'expected a pair BASE/QUOTE of two currency codes, as in USD/GHS',
+    error: 'expected a pair BASE/QUOTE of two currency codes in upper case, such as USD/GHS',
   })
   .meta({ description: 'BASE/QUOTE; rates are QUOTE per 1 BASE' })
 
@@ -35,7 +38,7 @@ export const QuoteRequest = z
     pair: PairName,
     strike: positive('Entry edge of the payout zone'),
     payoutCap: positive('Far edge of the payout zone'),
-    expiryUnixSeconds: z.int({ error: 'expected Unix seconds' }).positive(),
+    expiryUnixSeconds: z.int({ error: ({ input }) => expected('seconds', input, false) }).positive(),
     notional: positive('Whole payment-token units'),
     strikeAbove: Bool.meta({ description: 'true: protection against a rise of the rate; false: against a fall' }),
     chainId: BodyChainId.optional(),
@@ -51,7 +54,7 @@ export const QuoteRequest = z
       context.addIssue({
         code: 'custom',
         path: [name],
-        message: `required when any of ${attested.join(', ')} is given`,
+        message: `is required when any of ${attested.join(', ')} is given`,
       })
     }
   })
@@ -166,7 +169,7 @@ export const ValueRange = z.strictObject({
   payoutCap: Millionths,
   initialRate: PositiveMillionths,
   strikeAbove: Bool,
-  expiryUnixSeconds: z.int({ error: 'expected Unix seconds' }).positive(),
+  expiryUnixSeconds: z.int({ error: ({ input }) => expected('seconds', input, false) }).positive(),
 })
 
 export type ValueRange = z.output<typeof ValueRange>

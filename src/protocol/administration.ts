@@ -4,6 +4,7 @@ import { upstream } from '../lib/errors.ts'
 import { type ChainId, OfChain } from './chains.ts'
 import type { Output } from './outputs.ts'
 import { Account, decimal, Id, Integer, integer, Rate, UnixSeconds } from './response-fields.ts'
+import { statusNumbers, statusText, statusTextOf } from './statuses.ts'
 
 /* The payloads of the oracle and governance reads. `records.ts` has those of the hedge reads. */
 
@@ -42,7 +43,8 @@ export const Proposal = z
   .object({
     chainId: OfChain,
     proposalId: z.string().regex(/^0x[0-9a-f]{64}$/),
-    status: Integer.meta({ description: "The chain's number: 0 pending, 1 cancelled, 2 executed" }),
+    status: Integer.meta({ description: statusNumbers('proposal') }),
+    statusText: statusTextOf('proposal'),
     executeAfter: UnixSeconds,
     initAddress: Account.meta({ description: 'Contract called after the cut; the zero address for none' }),
     initCalldata: Bytes.meta({ description: 'Calldata of that call' }),
@@ -58,6 +60,7 @@ export const proposal = (
   chainId,
   proposalId,
   status: view.status,
+  statusText: statusText('proposal', view.status),
   executeAfter: integer(view.executeAfter),
   initAddress: view.initAddress,
   initCalldata: view.initCalldata,

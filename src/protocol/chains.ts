@@ -77,7 +77,7 @@ export const configuredChains = (): readonly ChainId[] => {
 const isConfigured = (value: number): boolean => configuredChains().includes(value)
 
 const unsupported = ({ input }: { readonly input?: unknown }): string =>
-  `${input === undefined ? 'missing' : 'unsupported'} chainId: expected one of ${configuredChains().join(', ')}`
+  `${input === undefined ? '' : 'unsupported chainId: '}expected one of ${configuredChains().join(', ')}`
 
 const supported = (value: number, context: z.RefinementCtx): ChainId => {
   if (isConfigured(value)) return value

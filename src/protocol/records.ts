@@ -17,6 +17,7 @@ import {
   TokenAddress,
   UnixSeconds,
 } from './response-fields.ts'
+import { statusNumbers, statusText, statusTextOf } from './statuses.ts'
 
 /*
  * The payloads of the reads: for each its wire schema, and the pure function that computes it from the outputs of the
@@ -28,7 +29,7 @@ import {
  * The version of the records. Raise it with every change of a byte that a record of an event, a deposit or a position
  * returns: lists do not serve stored texts of another version.
  */
-export const ROW_FORMAT = 1
+export const ROW_FORMAT = 2
 
 /** Decimals of a token. */
 const Decimals = z.int().min(0).max(255)
@@ -92,7 +93,8 @@ export const EventCore = z
     poolOpen: z.boolean(),
     allowExternalLp: z.boolean(),
     paymentToken: TokenAddress,
-    status: Integer.meta({ description: "The chain's number: 0 open, 1 settled" }),
+    status: Integer.meta({ description: statusNumbers('event') }),
+    statusText: statusTextOf('event'),
   })
   .meta({ id: 'Event' })
 
@@ -114,49 +116,7 @@ export const eventCore = (
   allowExternalLp: views.core.allowExternalLp,
   paymentToken: views.paymentToken,
   status: views.core.status,
-})
-
-/** The states of an event, of which it has one; a triggered event is settled as well. */
-export const eventStates = ['open', 'expired', 'settled', 'triggered'] as const
-
-export const EventSummary = z
-  .object({
-    id: Id,
-    name: EventCore.shape.name,
-    underlying: EventCore.shape.underlying,
-    strike: EventCore.shape.strike,
-    payoutCap: EventCore.shape.payoutCap,
-    direction: z.enum(['above', 'below']).meta({ description: 'The side of the strike on which the event pays out' }),
-    expiryDate: UnixSeconds,
-    state: z.enum(eventStates).meta({
-      description:
-        '`open`: not expired; `expired`: expired and not settled; `triggered`: settled in the payout zone; `settled`: settled outside of it',
-    }),
-  })
-  .meta({ id: 'EventSummary' })
-
-/** What the rows of an event's deposits and positions show of it. `time` is that of the block it was read at. */
-export const eventSummary = (
-  { id, name, underlying, strike, payoutCap, strikeAbove, expiryDate }: z.output<typeof EventCore>,
-  { isSettled, triggered, time }: { readonly isSettled: boolean; readonly triggered: boolean; readonly time: bigint },
-): z.output<typeof EventSummary> => {
-  const settled = triggered ? 'triggered' : 'settled'
-  const state = isSettled ? settled : time < expiryDate ? 'open' : 'expired'
-  return {
-    ...{ id, name, underlying, strike, payoutCap, direction: strikeAbove ? 'above' : 'below', expiryDate, state },
-  }
-}
-
-/** What the value of an open event's positions follows from, in the words of the pricing engine. */
-export const valueTerms = (
-  { underlying, strike, payoutCap, initialRate, strikeAbove, expiryDate }: z.output<typeof EventCore>,
-  state: z.output<typeof EventSummary>['state'],
-) => ({
-  state,
-  range: {
-    ...{ pair: underlying.toUpperCase(), strike, payoutCap, initialRate, strikeAbove },
-    expiryUnixSeconds: expiryDate,
-  },
+  statusText: statusText('event', views.core.status),
 })
 
 export const EventStats = z
@@ -173,6 +133,67 @@ export const EventStats = z
     hedgerCount: Integer,
   })
   .meta({ id: 'EventStats' })
+
+/** The states of an event, of which it has one; a triggered event is settled as well. */
+export const eventStates = ['open', 'expired', 'settled', 'triggered'] as const
+
+/** The terms of an event on which a payout depends, and its settlement. */
+const payoffFields = {
+  strike: EventCore.shape.strike,
+  payoutCap: EventCore.shape.payoutCap,
+  initialRate: EventCore.shape.initialRate,
+  strikeAbove: EventCore.shape.strikeAbove,
+  settledAt: EventStats.shape.settledAt,
+  triggered: EventStats.shape.triggered,
+  settlementPrice: EventStats.shape.settlementPrice,
+}
+
+export const EventSummary = z
+  .object({
+    id: Id,
+    name: EventCore.shape.name,
+    underlying: EventCore.shape.underlying,
+    ...payoffFields,
+    direction: z.enum(['above', 'below']).meta({ description: 'The side of the strike on which the event pays out' }),
+    expiryDate: UnixSeconds,
+    state: z.enum(eventStates).meta({
+      description:
+        '`open`: not expired; `expired`: expired and not settled; `triggered`: settled in the payout zone; `settled`: settled outside of it',
+    }),
+  })
+  .meta({ id: 'EventSummary' })
+
+/** What is stored of an event's settlement, with the time of the block it was read at. */
+export type Settlement = Pick<Output<'getHedgeEventStats'>, 'settledAt' | 'triggered' | 'settlementPrice'> & {
+  readonly time: bigint
+}
+
+/** What the rows of an event's deposits and positions show of it. */
+export const eventSummary = (
+  event: z.output<typeof EventCore>,
+  { settledAt, triggered, settlementPrice, time }: Settlement,
+): z.output<typeof EventSummary> => {
+  const { id, name, underlying, strike, payoutCap, initialRate, strikeAbove, expiryDate } = event
+  const settled = triggered ? 'triggered' : 'settled'
+  return {
+    ...{ id, name, underlying, strike, payoutCap, initialRate, strikeAbove },
+    ...{ settledAt: clamped(settledAt), triggered, settlementPrice: decimal(settlementPrice) },
+    ...{ direction: strikeAbove ? 'above' : 'below', expiryDate },
+    state: settledAt > 0n ? settled : time < expiryDate ? 'open' : 'expired',
+  }
+}
+
+/** What the value of an open event's positions follows from, in the words of the pricing engine. */
+export const valueTerms = (
+  { underlying, strike, payoutCap, initialRate, strikeAbove, expiryDate }: z.output<typeof EventCore>,
+  state: z.output<typeof EventSummary>['state'],
+) => ({
+  state,
+  range: {
+    ...{ pair: underlying.toUpperCase(), strike, payoutCap, initialRate, strikeAbove },
+    expiryUnixSeconds: expiryDate,
+  },
+})
 
 /** An event's settlement and totals. */
 export const eventStats = (stats: Output<'getHedgeEventStats'>): z.output<typeof EventStats> => ({
@@ -236,9 +257,8 @@ export const Position = z
     premiumPaid: Amount,
     platformFeePaid: Amount,
     payoutAmount: Amount.meta({ description: 'Claimable when greater than 0 and not claimed' }),
-    status: Integer.meta({
-      description: "The chain's number: 0 active, 3 claimed, 4 claimable, 5 expired",
-    }),
+    status: Integer.meta({ description: statusNumbers('position') }),
+    statusText: statusTextOf('position'),
     claimed: z.boolean(),
   })
   .meta({ id: 'Position' })
@@ -258,6 +278,7 @@ export const position = ({ position: view }: EntityViews<'position'>): z.output<
   platformFeePaid: decimal(view.platformFeePaid),
   payoutAmount: view.status === ACTIVE ? '0' : decimal(view.payoutAmount),
   status: view.status,
+  statusText: statusText('position', view.status),
   claimed: view.claimed,
 })
 

@@ -4,6 +4,7 @@ import { MAX_DETAILS } from '../lib/errors.ts'
 import { MAX_UINT256 } from '../lib/fixed.ts'
 import { shortcuts } from './decode.ts'
 import { MAX_TEXT } from './text.ts'
+import { expected, type Unit } from './units.ts'
 
 /*
  * The schemas of fields in requests. Inputs are checked as text before they are converted: `0x2105`, `1e1`, blanks and
@@ -20,16 +21,23 @@ const BYTES = /^0x(?:[0-9a-fA-F]{2})*$/
 const SELECTOR = /^0x[0-9a-fA-F]{8}$/
 
 /** Decimal digits up to `max`. The length is checked first, so that no huge bigint is created. */
-const digits = (max: bigint, what: string) =>
-  z
-    .string({ error: ({ input }) => (input === undefined ? 'required' : `expected ${what}`) })
-    .refine((text) => DIGITS.test(text), { error: `expected ${what}`, abort: true })
-    .refine((text) => text.length <= 78 && BigInt(text) <= max, { error: `expected ${what} of at most ${max}` })
+const digits = (max: bigint, unit: Unit, isText: boolean) => {
+  const error = ({ input }: { readonly input?: unknown }) => expected(unit, input, isText)
+  return z
+    .string({ error })
+    .refine((text) => DIGITS.test(text), { error, abort: true })
+    .refine((text) => text.length <= 78 && BigInt(text) <= max, { error: `expected a number of at most ${max}` })
+}
 
-/** An id, count or time of day in a path or query: `^\d+$` up to 2^53 - 1, decoded to a number. */
-export const PathInteger = digits(BigInt(Number.MAX_SAFE_INTEGER), 'a non-negative decimal integer')
-  .transform(Number)
-  .meta({ type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+const ofPath = (unit: Unit) =>
+  digits(BigInt(Number.MAX_SAFE_INTEGER), unit, false)
+    .transform(Number)
+    .meta({ type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+
+/** An id or count in a path or query: `^\d+$` up to 2^53 - 1, decoded to a number. */
+export const PathInteger = ofPath('number')
+/** The same of a time. */
+export const PathSeconds = ofPath('seconds')
 
 /** The maximum number of items on a page, 1 to `max`. Values outside are rejected, not clamped. */
 export const PageLimit = (max: number) => {
@@ -45,16 +53,28 @@ export const PageLimit = (max: number) => {
 const uint = (value: unknown): bigint | undefined =>
   typeof value === 'string' && value.length < 78 && DIGITS.test(value) ? BigInt(value) : undefined
 
-/** A uint256 of a body or query as a decimal string, decoded to bigint. */
-export const Uint = digits(MAX_UINT256, 'an unsigned decimal integer string')
-  .transform(BigInt)
-  .register(shortcuts, { decode: uint })
-  .meta({ type: 'string', pattern: '^\\d+$', maxLength: 78 })
+const uint256 = (unit: Unit, isText: boolean) =>
+  digits(MAX_UINT256, unit, isText)
+    .transform(BigInt)
+    .register(shortcuts, { decode: uint })
+    .meta({ type: 'string', pattern: '^\\d+$', maxLength: 78 })
+
+/** A uint256 of a body as a decimal string, decoded to bigint, by its unit. */
+export const uints: Readonly<Record<Unit, ReturnType<typeof uint256>>> = {
+  rate: uint256('rate', true),
+  amount: uint256('amount', true),
+  seconds: uint256('seconds', true),
+  number: uint256('number', true),
+}
+
+/** An amount and a rate of a query. */
+export const QueryAmount = uint256('amount', false)
+export const QueryRate = uint256('rate', false)
 
 /** An id of a body: a decimal string up to 2^256 - 1 or a JSON integer up to 2^53 - 1, decoded to bigint. */
 export const BodyInteger = z
-  .union([z.int().nonnegative().transform(BigInt), Uint], {
-    error: 'expected a non-negative integer or a decimal string',
+  .union([z.int().nonnegative().transform(BigInt), uints.number], {
+    error: 'expected an id, a non-negative integer such as 7 or "7"',
   })
   .register(shortcuts, {
     decode: (value) => (Number.isSafeInteger(value) && Number(value) >= 0 ? BigInt(Number(value)) : uint(value)),
@@ -70,7 +90,7 @@ const addressMeta = {
   pattern: ADDRESS.source,
 } as const
 const isAddress = (value: unknown): value is string => typeof value === 'string' && ADDRESS.test(value)
-const notAnAddress = 'expected a 20-byte 0x address'
+const notAnAddress = 'expected a 20-byte 0x address: 0x and 40 hex digits'
 const addressText = z.string({ error: notAnAddress }).refine(isAddress, { error: notAnAddress, abort: true })
 const checksummed = (text: string): Address => getAddress(text.toLowerCase())
 
@@ -118,16 +138,17 @@ const MAX_TX_WORDS = MAX_TX_BYTES / 32
 const hex = (pattern: RegExp, what: string, maxLength = Number.POSITIVE_INFINITY) => {
   const fits = (text: string): boolean => text.length <= maxLength && pattern.test(text)
   const lower = (text: string): Hex => `0x${text.slice(2).toLowerCase()}`
+  const error = `expected ${what}`
   return z
-    .string()
-    .refine(fits, { error: `expected ${what}`, abort: true })
+    .string({ error })
+    .refine(fits, { error, abort: true })
     .transform(lower)
     .register(shortcuts, { decode: (value) => (typeof value === 'string' && fits(value) ? lower(value) : undefined) })
     .meta({ type: 'string', pattern: pattern.source, ...(Number.isFinite(maxLength) && { maxLength }) })
 }
 
 /** Exactly 32 bytes of hex. */
-export const Bytes32 = hex(BYTES32, '32 bytes of 0x hex')
+export const Bytes32 = hex(BYTES32, '32 bytes of 0x hex: 0x and 64 hex digits')
 
 /** Whole bytes of hex, as many as a transaction can hold at most; `0x` is the empty value. */
 export const Bytes = hex(BYTES, `0x hex of at most ${MAX_TX_BYTES} whole bytes`, MAX_TX_HEX)
@@ -137,7 +158,7 @@ export const Selector = hex(SELECTOR, 'a 4-byte 0x selector')
 
 /** A JSON boolean; the strings "true" and "false" are not. */
 export const Bool = z
-  .boolean({ error: 'expected a boolean' })
+  .boolean({ error: 'expected true or false, without quotes' })
   .register(shortcuts, { decode: (value) => (typeof value === 'boolean' ? value : undefined) })
 
 /** Half of a surrogate pair: not a character, so the chain would not return it as it was sent. */

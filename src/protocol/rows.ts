@@ -64,21 +64,17 @@ export const inclusionTexts = (event: EventViews, profile: Deployment['profile']
   return inclusions.map((name) => JSON.stringify(texts[name]))
 }
 
-type Settlement = Parameters<typeof record.eventSummary>[1]
-
-const textsOf = (core: Parameters<typeof record.eventSummary>[0], settlement: Settlement): string[] => {
+const textsOf = (core: Parameters<typeof record.eventSummary>[0], settlement: record.Settlement): string[] => {
   const summary = record.eventSummary(core, settlement)
   return [JSON.stringify(summary), JSON.stringify(record.valueTerms(core, summary.state))]
 }
 
 /** The texts of an event's summary and of its terms. */
-export const summaryTexts = (event: EventViews): string[] => {
-  const { stats, time } = event
-  return textsOf(record.eventCore(event), { isSettled: stats.settledAt > 0n, triggered: stats.triggered, time })
-}
+export const summaryTexts = (event: EventViews): string[] =>
+  textsOf(record.eventCore(event), { ...event.stats, time: event.time })
 
-/** The same from the event's stored row, and from whether it is settled and triggered and the time of its block. */
-export const storedSummaryTexts = (row: string, settlement: Settlement): string[] =>
+/** The same from the event's stored row and its settlement. */
+export const storedSummaryTexts = (row: string, settlement: record.Settlement): string[] =>
   textsOf(JSON.parse(row), settlement)
 
 /** The text of a position's payout, from the text of its row. */

@@ -7,9 +7,9 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { createClient, hexToBytes, http, isHex, rpcSchema } from 'viem'
 import { OperatorError } from '../lib/errors.ts'
+import { PortTakenError, reportsTaken } from '../lib/port-taken.ts'
 import { TEST_ACCOUNTS, TEST_MNEMONIC } from '../protocol/test-keys.ts'
 import { type Child, startChild } from './child.ts'
-import { PortTakenError } from './ports.ts'
 
 export type AnvilOptions = {
   readonly chainId: number
@@ -136,7 +136,7 @@ export const startAnvil = async (options: AnvilOptions): Promise<Anvil> => {
     }
   } catch (cause) {
     await child.stop()
-    if (/address already in use/i.test(child.output())) throw new PortTakenError(port, portVariable, { cause })
+    if (reportsTaken(child.output())) throw new PortTakenError(port, portVariable, { cause })
     throw cause
   }
 }

@@ -1,18 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:net'
 import { OperatorError } from '../lib/errors.ts'
-
-/** A local port on which another program listens. The message names the variable that selects another port. */
-export class PortTakenError extends OperatorError {
-  override readonly name = 'PortTakenError'
-
-  constructor(port: number, variable: string, options?: ErrorOptions) {
-    super(
-      `port ${port} is taken: stop the program that listens on it, or choose another port with ${variable}=<port> (0 = any free one)`,
-      options,
-    )
-  }
-}
+import { isTaken, PortTakenError } from '../lib/port-taken.ts'
 
 /** A requested port: 0 requests any free one. Errors name the variable. */
 type Wanted = { readonly variable: string; readonly port: number; readonly host?: string }
@@ -22,8 +11,6 @@ const listen = async (port: number, host: string): Promise<Server> => {
   await once(server, 'listening')
   return server
 }
-
-const isTaken = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
 
 /**
  * Listens on a free port below the range of outgoing connections, so that no connection takes it before its program

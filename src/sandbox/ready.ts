@@ -6,13 +6,17 @@ const READY_TIMEOUT_MS = 90_000
 const GIVE_UP_AFTER_CRASHES = 3
 
 /**
- * Resolves when `url` answers 200. Throws after repeated crashes of a service, with its last lines, and after a
- * timeout.
+ * Resolves when `url` answers 200. Throws a PortTakenError when a service finds its port taken, and an Error after
+ * repeated crashes of a service, with its last lines, and after a timeout.
  */
 export const untilReady = async (url: string, services: readonly Service[], signal: AbortSignal): Promise<void> => {
   let last = 'no answer'
   for (const deadline = Date.now() + READY_TIMEOUT_MS; ; await sleep(200, signal)) {
     signal.throwIfAborted()
+    for (const service of services) {
+      const taken = service.takenPort()
+      if (taken !== undefined) throw taken
+    }
     const crashing = services.find((service) => service.crashes() >= GIVE_UP_AFTER_CRASHES)
     if (crashing)
       throw new Error(

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { migrate } from '../db/migrate.ts'
-import { errorText } from '../lib/errors.ts'
+import { errorText, OperatorError } from '../lib/errors.ts'
 import { type Closers, createClosers } from '../lib/lifecycle.ts'
 import { createAccounts } from './accounts.ts'
 import { createActions } from './actions.ts'
@@ -8,14 +8,16 @@ import { runActivity } from './activity.ts'
 import { type Anvil, startAnvil } from './anvil.ts'
 import { chainVariables, deployOn, type LocalChain, type SandboxChain } from './chain.ts'
 import { writeEnvFile } from './env-file.ts'
+import { createHeldOutput } from './held-output.ts'
 import { openPersistDirectory, type PersistDirectory } from './persist.ts'
 import { claimPorts } from './ports.ts'
 import { startPostgres } from './postgres.ts'
+import { createProgress } from './progress.ts'
 import { untilReady } from './ready.ts'
 import { findRedis, type Redis } from './redis.ts'
 import { SCENARIO_DAYS } from './scenario.ts'
 import { seedScenario } from './seed.ts'
-import { type Service, startService } from './service.ts'
+import { type Service, type ServiceOptions, startService } from './service.ts'
 import { summary } from './summary.ts'
 
 export type SandboxOptions = {
@@ -64,23 +66,18 @@ const settleAll = async <T>(tasks: readonly Promise<T>[]): Promise<T[]> => {
 
 const rpcPortVariable = (chainId: number): string => `SANDBOX_RPC_PORT_${chainId}`
 
-/** A line with the duration of a step since `started`, Unix milliseconds. */
-const took = (what: string, started: number): string =>
-  `  ${what.padEnd(44)} ${((Date.now() - started) / 1000).toFixed(1).padStart(5)} s`
-
 const openSandbox = async (
   options: SandboxOptions,
   closers: Closers,
   closing: AbortSignal,
+  output: ReturnType<typeof createHeldOutput>,
 ): Promise<Omit<Sandbox, 'close'>> => {
   const { print, signal } = options
   const accounts = createAccounts()
+  const progress = closers.add('the progress', createProgress(print), ({ close }) => close())
   const timed = async <T>(what: string, run: () => Promise<T>): Promise<T> => {
     signal.throwIfAborted()
-    const started = Date.now()
-    const result = await run()
-    print(took(what, started))
-    return result
+    return progress.step(what, run)
   }
   const watch = (what: string, exited: Promise<string>, consequence: string): void => {
     exited.then((how) => closing.aborted || print(`${what} ${how}: ${consequence}`))
@@ -132,9 +129,7 @@ const openSandbox = async (
     closers.add(`the node of chain ${chainId}`, node, async ({ close }) => {
       if (!persisted) return close()
       print(`  saving chain ${chainId}: some seconds, more the longer the sandbox ran`)
-      const started = Date.now()
-      await close()
-      print(took(`chain ${chainId} saved`, started))
+      await progress.step(`chain ${chainId} saved`, close)
     })
     watch(
       `the node of chain ${chainId}`,
@@ -183,9 +178,10 @@ const openSandbox = async (
     ENGINE_PORT: String(enginePort),
     ENGINE_PRIVATE_KEY: accounts.engine.privateKey,
   }
-  const start = async (name: string, own: Record<string, string>): Promise<void> => {
+  const start = async (name: string, own: Record<string, string>, port?: ServiceOptions['port']): Promise<void> => {
     const { command, args, env } = options.service
-    services.push(await startService({ name, command, args: [...args, name], env: { ...env, ...own }, print }))
+    const given = { name, command, args: [...args, name], env: { ...env, ...own }, print: output.line }
+    services.push(await startService({ ...given, ...(port && { port }) }))
   }
   await start('worker', variables)
 
@@ -202,9 +198,9 @@ const openSandbox = async (
   // A resumed chain ends at its stop, and without live activity it would get no new block.
   await settleAll(actions.map((chain) => chain.mineNow()))
   // The engine starts when the chains are in the present, because it compares its clock with them.
-  await start('engine', engine)
-  await untilReady(`${engineUrl}/livez`, services, signal)
-  await start('api', variables)
+  await start('engine', engine, { number: enginePort, variable: 'ENGINE_PORT' })
+  await timed('pricing engine', () => untilReady(`${engineUrl}/livez`, services, signal))
+  await start('api', variables, { number: apiPort, variable: 'PORT' })
   if (persisted) {
     await settleAll(opened.map(({ node }) => node.save()))
     if (!resumed) await persisted.saveDeployment(chains.map(({ rpcUrl, name, symbol, ...record }) => record))
@@ -214,7 +210,8 @@ const openSandbox = async (
     }, SAVE_INTERVAL_MS)
     closers.add('the saving', saving, clearInterval)
   }
-  await timed('worker, API and engine ready', () => untilReady(`${apiUrl}/readyz`, services, signal))
+  await timed('worker and API', () => untilReady(`${apiUrl}/readyz`, services, signal))
+  output.open()
 
   const activitySeed = Math.floor(Math.random() * 2 ** 31)
   print(
@@ -225,7 +222,7 @@ const openSandbox = async (
         : 'Nothing is kept when it stops.',
       options.quiet
         ? 'Quiet: no live activity.'
-        : `Live activity every few seconds (seed ${activitySeed}); --quiet turns it off.`,
+        : `Live activity every few seconds (seed ${activitySeed}); npm start -- --quiet turns it off.`,
     ]),
   )
   if (!options.quiet) {
@@ -265,9 +262,12 @@ export const startSandbox = async (options: SandboxOptions): Promise<Sandbox> =>
     closing.abort()
     return closers.close()
   }
+  const output = createHeldOutput(options.print)
   try {
-    return { ...(await openSandbox(options, closers, closing.signal)), close }
+    return { ...(await openSandbox(options, closers, closing.signal, output)), close }
   } catch (error) {
+    // What the operator can correct needs no logs.
+    if (!(error instanceof OperatorError) && !options.signal.aborted) output.show()
     await close().catch((second: unknown) => options.print(errorText(second)))
     throw error
   }

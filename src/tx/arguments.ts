@@ -1,11 +1,17 @@
-type Note = { readonly description: string }
+import type { Unit } from '../protocol/units.ts'
+
+/** A description, and the unit of a number. */
+type Note = { readonly description: string; readonly unit?: Unit }
 
 const amount = (description: string): Note => ({
   description: `${description}, in the token's own units`,
+  unit: 'amount',
 })
 const rate = (description: string): Note => ({
   description: `${description}, 1e6 fixed point`,
+  unit: 'rate',
 })
+const seconds = (description: string): Note => ({ description, unit: 'seconds' })
 
 /**
  * Descriptions of the builders' arguments, by their name in the body. An argument without a description is documented
@@ -37,11 +43,9 @@ export const argumentNotes: Readonly<Record<string, Note>> = {
     description: "Who may take the tokens: the protocol's address, `diamond` of `/v1/chains`",
   },
 
-  expiry: { description: 'When the event expires, in Unix seconds' },
-  deadline: { description: 'Last second at which the purchase is accepted, in Unix seconds' },
-  quoteTimestamp: {
-    description: 'When the engine signed the quote, in Unix seconds; `0` for a self-priced event',
-  },
+  expiry: seconds('When the event expires, in Unix seconds'),
+  deadline: seconds('Last second at which the purchase is accepted, in Unix seconds'),
+  quoteTimestamp: seconds('When the engine signed the quote, in Unix seconds; `0` for a self-priced event'),
 
   name: { description: 'Label of the event for people' },
   underlying: {

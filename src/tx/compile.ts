@@ -18,7 +18,7 @@ import {
   scalarsAtMost,
   Text,
   TokenDestination,
-  Uint,
+  uints,
 } from '../protocol/request-fields.ts'
 import { argumentNotes } from './arguments.ts'
 import type { Builder } from './builders.ts'
@@ -52,7 +52,7 @@ export type CompiledBuilder = Builder & {
 
 /** ABI type -> codec. The protocol's only uint8 argument is the action of a facet cut. */
 const codecs: Readonly<Record<string, z.ZodType>> = {
-  uint256: Uint,
+  uint256: uints.number,
   uint8: FacetAction,
   bool: Bool,
   string: Text,
@@ -78,10 +78,11 @@ const codecOf = ({ name, parameter }: Member): z.ZodType => {
   }
   if (hasComponents(parameter)) return z.strictObject(shapeOf(fieldsOf(parameter.components, {})))
   // The reads return ids as JSON integers, so bodies accept them as JSON integers too.
-  const codec = type === 'uint256' && name.endsWith('Id') ? BodyInteger : codecs[type]
-  if (codec === undefined) throw new TypeError(`no codec for ABI type ${type} (${name})`)
   const note = argumentNotes[name]
-  return note === undefined ? codec : codec.meta(note)
+  const ofType = note?.unit === undefined ? codecs[type] : uints[note.unit]
+  const codec = type === 'uint256' && name.endsWith('Id') ? BodyInteger : ofType
+  if (codec === undefined) throw new TypeError(`no codec for ABI type ${type} (${name})`)
+  return note === undefined ? codec : codec.meta({ description: note.description })
 }
 
 const fieldsOf = (parameters: readonly AbiParameter[], names: Readonly<Record<string, string>>): readonly Member[] =>

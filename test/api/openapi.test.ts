@@ -91,6 +91,33 @@ describe('the OpenAPI document', () => {
     expect(parameters.filter(({ required, example }) => required && example === undefined)).toEqual([])
   })
 
+  test('lists the values of each parameter that takes several fixed ones, as its error does', async () => {
+    const several = operations.flatMap(({ method, url, parameters = [], body }) =>
+      parameters.flatMap(({ name, schema }) =>
+        ['include', 'types'].includes(name) ? [{ method, url, name, schema, body }] : [],
+      ),
+    )
+    expect(several.map(({ name }) => name)).toContain('types')
+    for (const { method, url, name, schema, body } of several) {
+      const { 'x-items': items } = z.object({ 'x-items': z.object({ enum: z.array(z.string()) }) }).parse(schema)
+      const refused = await send({ method, url: `${url.split('?')[0]}?${name}=unheard`, body })
+      const message = `expected one of ${items.enum.join(', ')}`
+      expect([url, refused.status, refused.body.error.details]).toEqual([url, 400, [{ path: name, message }]])
+    }
+  })
+
+  test('states each status as a number and as one of the listed texts', () => {
+    const schemas = z
+      .record(z.string(), z.looseObject({ properties: z.record(z.string(), z.looseObject({})).optional() }))
+      .parse(document.components.schemas)
+    const numeric = Object.entries(schemas).filter(([, { properties }]) => properties?.status?.type === 'integer')
+    expect(numeric.map(([name]) => name).sort()).toEqual(['Event', 'EventRow', 'Position', 'PositionRow', 'Proposal'])
+    for (const [name, { properties, required }] of numeric) {
+      expect([name, properties?.statusText?.enum]).toEqual([name, expect.arrayContaining(['unknown'])])
+      expect([name, required]).toEqual([name, expect.arrayContaining(['statusText'])])
+    }
+  })
+
   test('links build, broadcast, transaction, record and claim, each to inputs that the next operation takes', () => {
     const linked = operations.flatMap(({ operationId, responses }) =>
       Object.values(responses[200]?.links ?? {}).map((link) => ({ from: operationId, ...link })),

@@ -111,9 +111,9 @@ describe('/v1 has', () => {
 const ofLists = ['limit?', 'cursor?', 'minBlock?', 'afterTx?', 'waitMs?']
 
 describe('a read has the parameters and the payload of the specification', () => {
-  test.each(Object.entries(gets))('%s', (path, { query = [], data }) => {
+  test.each(Object.entries(gets))('%s', (path, { query = [], data, added }) => {
     const route = routeAt(`GET /v1${path}`)
-    expect(payloadOf(route, data)).toEqual(data)
+    expect(payloadOf(route, data)).toEqual(added === undefined ? data : { ...Object(data), ...added })
     const params = [...path.matchAll(/{(\w+)}/g)].map(([, name]) => name)
     if (params.length > 0) expect(fieldsOf(route.schema?.params)).toEqual(params)
     const inQuery = route.schema?.querystring === undefined ? [] : fieldsOf(route.schema.querystring)

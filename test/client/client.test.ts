@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
-import { ApiError, ConnectionError, createClient, formatAmount, parseAmount } from 'fx-protection-client'
-import { afterEach, describe, expect, test } from 'vitest'
+import { ApiError, type Client, ConnectionError, createClient, formatAmount, parseAmount } from 'fx-protection-client'
+import { afterEach, describe, expect, expectTypeOf, test } from 'vitest'
 import { startPublisher } from '../support/publisher.ts'
 import { byForm } from '../support/repetitions.ts'
 
@@ -246,6 +246,14 @@ describe('requests', () => {
       '/v1/hedge/events/56/7/positions?limit=2',
       '/v1/hedge/positions?wallet=0xA,0xB&chainId=56,8453',
     ])
+  })
+
+  test('the values of a parameter with fixed ones are a type, as one text or as a list', () => {
+    type Include = NonNullable<NonNullable<Parameters<Client['positions']['list']>[0]>['include']>
+    expectTypeOf<'payout' | 'event,stats' | ('event' | 'payout')[]>().toExtend<Include>()
+    expectTypeOf<'payuot'>().not.toExtend<Include>()
+    expectTypeOf<'evnt,stats'>().not.toExtend<Include>()
+    expectTypeOf<'evnt'[]>().not.toExtend<Include>()
   })
 })
 

@@ -238,9 +238,9 @@ describe('the chart command’s options', () => {
   })
 
   test.each([
-    [{ pair: 'cedi' }, 'pair: expected a pair BASE/QUOTE of two currency codes, as in USD/GHS'],
-    [{ pair: undefined }, 'pair: expected a pair BASE/QUOTE'],
-    [{ strike: undefined }, 'strike: expected a number'],
+    [{ pair: 'cedi' }, 'pair: expected a pair BASE/QUOTE of two currency codes in upper case, such as USD/GHS'],
+    [{ pair: undefined }, 'pair: is required: expected a pair BASE/QUOTE'],
+    [{ strike: undefined }, 'strike: is required: expected a number'],
     [{ strike: 'twelve' }, 'strike: expected a number'],
     [{ 'payout-cap': '' }, 'payout-cap: expected a number above 0, of at most six decimals'],
     [{ notional: '-5' }, 'notional: expected a number above 0, of at most six decimals'],

@@ -30,11 +30,11 @@ test('chain ids of requests are those that are configured, and a refusal names t
     ])
 })
 
-test('a chain id that is not given is reported as missing, with the chains that there are', () => {
+test('a chain id that is not given is refused with the chains that there are', () => {
   chains.configureChains([137, 8453, 56])
   for (const schema of [chains.PathChainId, chains.BodyChainId])
     expect(schema.safeParse(undefined).error?.issues.map(({ message }) => message)).toEqual([
-      'missing chainId: expected one of 137, 8453, 56',
+      'expected one of 137, 8453, 56',
     ])
 })
 

@@ -12,7 +12,7 @@ import {
   Destination,
   Selector,
   Text,
-  Uint,
+  uints,
 } from '../../src/protocol/request-fields.ts'
 
 const address = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
@@ -30,7 +30,7 @@ const values: readonly unknown[] = [
   ...[' ', '\u00a0', 'a', 'a\ud800', '😀', 'é'.repeat(200), 'x'.repeat(10_000), `0x${'00'.repeat(131_073)}`],
 ]
 
-const schemas = { Address20, BodyChainId, BodyInteger, Bool, Bytes, Bytes32, Destination, Selector, Text, Uint }
+const schemas = { Address20, BodyChainId, BodyInteger, Bool, Bytes, Bytes32, Destination, Selector, Text, ...uints }
 
 /** Whether the fast decoder returns the schema's result, or leaves the value to the schema. */
 const agrees = (schema: z.ZodType, decoded: unknown, value: unknown): void => {
@@ -53,7 +53,7 @@ describe.each(Object.entries(schemas))('the fast decoder of %s', (_, schema) => 
 })
 
 describe('the fast decoder of a strict object', () => {
-  const schema = z.strictObject({ chainId: BodyChainId, amount: Uint, from: Address20.optional() })
+  const schema = z.strictObject({ chainId: BodyChainId, amount: uints.number, from: Address20.optional() })
   const decode = compileDecoder(schema) ?? expect.fail('there is none')
   const body = { chainId: 56, amount: '7' }
 
@@ -89,8 +89,8 @@ describe('the fast decoder of a strict object', () => {
   })
 
   test('objects with unknown fields, and objects with a field without a fast decoder, have no fast decoder', () => {
-    expect(compileDecoder(z.object({ amount: Uint }))).toBeUndefined()
+    expect(compileDecoder(z.object({ amount: uints.number }))).toBeUndefined()
     expect(compileDecoder(z.strictObject({ amount: z.string() }))).toBeUndefined()
-    expect(compileDecoder(Uint)).toBeUndefined()
+    expect(compileDecoder(uints.number)).toBeUndefined()
   })
 })

@@ -36,6 +36,18 @@ test('a payout is 0 until the event is settled, even where the view returns the 
   expect(position({ position: { ...view, status: 4 } }).notional).toBe('1000000000000000000000000')
 })
 
+test('the status of a position has a text, also a number that no deployment returns today', () => {
+  const amounts = { notional: 1n, premiumPaid: 1n, platformFeePaid: 1n, payoutAmount: 0n }
+  const view = { id: 1n, eventId: 2n, hedger, claimed: false, ...amounts } as const
+  const textOf = (status: number) => {
+    const record = Position.parse(position({ position: { ...view, status } }))
+    expect(record.status).toBe(status)
+    return record.statusText
+  }
+  const texts = ['active', 'settled_win', 'settled_loss', 'claimed', 'claimable', 'expired', 'unknown']
+  expect(texts.map((_, status) => textOf(status))).toEqual(texts)
+})
+
 test('capacity is notional under both profiles, and 0 when the pool writes none at the block’s time', () => {
   const range = { strike: 12_000_000n, payoutCap: 13_500_000n, initialRate: 11_400_000n, strikeAbove: true }
   const view = { totalLiquidity: 5_000n, totalExposure: 0n, availableCapacity: 1_500n, utilizationPercent: 0n }

@@ -9,7 +9,7 @@ import {
   Bytes32,
   PathInteger,
   Selector,
-  Uint,
+  uints,
 } from '../../src/protocol/request-fields.ts'
 
 const notIntegers = ['0x2105', '1e1', '', ' 5', '5 ', '5.0', '-1', '+1', '１', '0b1', 'NaN', '1_000', '\n1']
@@ -17,7 +17,7 @@ const notIntegers = ['0x2105', '1e1', '', ' 5', '5 ', '5.0', '-1', '+1', '１', 
 describe('integers of paths and queries', () => {
   test.each(notIntegers)('the path integer %j is rejected', (text) => {
     expect(PathInteger.safeParse(text).success).toBe(false)
-    expect(Uint.safeParse(text).success).toBe(false)
+    expect(uints.number.safeParse(text).success).toBe(false)
     expect(PathChainId.safeParse(text).success).toBe(false)
   })
 
@@ -31,15 +31,15 @@ describe('uint256', () => {
   test('every uint256 is accepted, and no greater number', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }), (n) => {
-        expect(Uint.parse(String(n))).toBe(n)
+        expect(uints.number.parse(String(n))).toBe(n)
       }),
     )
-    expect(Uint.safeParse(String(2n ** 256n)).success).toBe(false)
-    expect(Uint.safeParse('9'.repeat(100_000)).success).toBe(false)
+    expect(uints.number.safeParse(String(2n ** 256n)).success).toBe(false)
+    expect(uints.number.safeParse('9'.repeat(100_000)).success).toBe(false)
   })
 
   test('a number is rejected as an amount and accepted as an id', () => {
-    expect(Uint.safeParse(5).success).toBe(false)
+    expect(uints.number.safeParse(5).success).toBe(false)
     expect(BodyInteger.parse(5)).toBe(5n)
     expect(BodyInteger.parse('5')).toBe(5n)
     for (const bad of [-1, 1.5, 2 ** 53, null, true, '', '5.0']) expect(BodyInteger.safeParse(bad).success).toBe(false)
@@ -83,7 +83,7 @@ test.each([undefined, 5, 'vitalik.eth'])(
   'the address %j is rejected with a message that names what is expected',
   (value) => {
     expect(Address20.safeParse(value).error?.issues.map(({ message }) => message)).toEqual([
-      'expected a 20-byte 0x address',
+      'expected a 20-byte 0x address: 0x and 40 hex digits',
     ])
   },
 )

@@ -3,6 +3,8 @@ import type { Address } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { Quote } from '../../src/pricing/messages.ts'
+import { payoff } from '../../src/protocol/payoff.ts'
+import { EventStats } from '../../src/protocol/records.ts'
 import { DepositRow, EventRow, PositionRow } from '../../src/reads/listings/records.ts'
 import type { openApp } from '../support/app.ts'
 import { startEngine } from '../support/engine.ts'
@@ -66,14 +68,22 @@ const expected = async () => {
     )
   }
   const [open, expired, triggered] = [await inState('open'), await inState('expired'), await inState('triggered')]
+  const settlements = new Map<number, object>()
+  for (const { id } of z.array(EventRow).parse(data)) {
+    const { settledAt, triggered, settlementPrice } = EventStats.parse(
+      (await api.get(`/hedge/events/8453/${id}/stats`)).data,
+    )
+    settlements.set(id, { settledAt, triggered, settlementPrice })
+  }
   return new Map(
     z
       .array(EventRow)
       .parse(data)
-      .map(({ id, name, underlying, strike, payoutCap, strikeAbove, expiryDate }) => {
+      .map(({ id, name, underlying, strike, payoutCap, initialRate, strikeAbove, expiryDate }) => {
         const state = open.has(id) ? 'open' : expired.has(id) ? 'expired' : triggered.has(id) ? 'triggered' : 'settled'
         const direction = strikeAbove ? 'above' : 'below'
-        return [id, { id, name, underlying, strike, payoutCap, direction, expiryDate, state }]
+        const terms = { id, name, underlying, strike, payoutCap, initialRate, strikeAbove, direction, expiryDate }
+        return [id, { ...terms, ...settlements.get(id), state }]
       }),
   )
 }
@@ -96,6 +106,26 @@ test('rows show their event as the list of events has it', async () => {
   expect(new Set(rowsIn(data).map(({ event }) => event?.state))).toEqual(new Set(['open', 'triggered']))
   const plain = await api.get('/hedge/positions?chainId=8453')
   for (const row of rowsIn(plain.data)) expect(row).not.toHaveProperty('event')
+})
+
+test('the event of a settled position is enough to compute its payout', async () => {
+  await indexed.quiet()
+  const { data } = await api.get('/hedge/positions?chainId=8453&eventId=2&include=event,payout')
+  const rows = z.array(PositionRow).parse(data)
+  expect(rows.length).toBeGreaterThan(0)
+  for (const { notional, event, payout: paid, status, statusText } of rows) {
+    if (event === undefined) throw new Error('the row has no event')
+    const { strike, payoutCap, initialRate, strikeAbove, settlementPrice } = event
+    const range = {
+      strike: BigInt(strike),
+      payoutCap: BigInt(payoutCap),
+      initialRate: BigInt(initialRate),
+      strikeAbove,
+    }
+    expect(event.settledAt).toBeGreaterThan(0)
+    expect(paid?.gross).toBe(String(payoff(range, BigInt(settlementPrice), BigInt(notional))))
+    expect([status, statusText]).toEqual(paid?.gross === '0' ? [5, 'expired'] : [4, 'claimable'])
+  }
 })
 
 test('rows without a stored text have the same bytes', async () => {

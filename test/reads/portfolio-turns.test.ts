@@ -11,7 +11,7 @@ const token = '0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d'
 const sourcesWith = (wallets: number, positions: number): ListSources => {
   const rowOf = (nth: number, id: number): string => {
     const text = JSON.stringify({ id, chainId, token, symbol: 'USDC', decimals: 6 })
-    return `${[nth + 1, chainId, id, token.slice(2).toLowerCase(), '', 5, 1, 0].join()}${UNIT}${text}`
+    return `${[nth + 1, chainId, id, token.slice(2).toLowerCase(), '', 'f', 5, 1, 0].join()}${UNIT}${text}`
   }
   const position = Array.from({ length: wallets * positions }, (_, id) => rowOf(Math.floor(id / positions), id))
   const tip = { chainId, block: blockOf(1n), head: null, rollback: 0n, reorged: false, isRefreshing: false }

@@ -2,7 +2,9 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
+import { PortTakenError } from '../../src/lib/port-taken.ts'
 import { openPersistDirectory } from '../../src/sandbox/persist.ts'
+import { untilReady } from '../../src/sandbox/ready.ts'
 import { startService } from '../../src/sandbox/service.ts'
 import { chainIds } from '../support/known-chains.ts'
 import { eventually, isAlive } from '../support/process.ts'
@@ -10,10 +12,10 @@ import { eventually, isAlive } from '../support/process.ts'
 const dir = mkdtempSync(join(tmpdir(), 'fx-keep-test-'))
 afterAll(() => rmSync(dir, { recursive: true }))
 
-const start = async (script: string) => {
+const start = async (script: string, port?: { number: number; variable: string }) => {
   const lines: string[] = []
   const options = { name: 'worker', command: '/bin/sh', args: ['-c', script], env: { PATH: '/usr/bin:/bin' } }
-  const service = await startService({ ...options, print: (line) => lines.push(line) })
+  const service = await startService({ ...options, ...(port && { port }), print: (line) => lines.push(line) })
   const pids = (): number[] =>
     lines.flatMap((line) => (line.startsWith('[worker] pid ') ? [Number(line.slice(13))] : []))
   return { service, lines, pids }
@@ -40,6 +42,16 @@ test('a service that keeps crashing is restarted with growing pauses, and its la
   const deaths = service.crashes()
   await new Promise((resolve) => setTimeout(resolve, 1_500))
   expect(service.crashes()).toBe(deaths)
+})
+
+test.each([
+  ['a stack', 'Error: listen EADDRINUSE: address already in use 127.0.0.1:3000'],
+  ['one line', 'port 3000 is taken: stop the program that listens on it'],
+])('a start ends with one line when a port was taken after it was checked, reported by %s', async (_, text) => {
+  const { service } = await start(`echo '${text}'; exit 1`, { number: 3_000, variable: 'PORT' })
+  const ready = untilReady('http://127.0.0.1:9/', [service], new AbortController().signal)
+  await expect(ready).rejects.toThrow(new PortTakenError(3_000, 'PORT'))
+  await service.close()
 })
 
 test('a kept directory serves one sandbox at a time, and is free again after a crash', async () => {

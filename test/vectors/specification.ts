@@ -12,7 +12,12 @@
  */
 export type Kind = string | readonly [Kind] | { readonly [field: string]: Kind }
 
-export type Get = { readonly query?: readonly string[]; readonly data: Kind }
+export type Get = {
+  readonly query?: readonly string[]
+  readonly data: Kind
+  /** Fields that the specification does not have. */
+  readonly added?: Readonly<Record<string, Kind>>
+}
 
 const ids: Kind = ['uint']
 const byChain = ['chainId']
@@ -89,6 +94,7 @@ export const gets: Readonly<Record<string, Get>> = {
       status: 'uint',
       claimed: 'boolean',
     },
+    added: { statusText: 'string' },
   },
   '/hedge/positions/{chainId}/wallet/{addr}': { data: ids },
   '/hedge/deposits/{chainId}/{id}': {

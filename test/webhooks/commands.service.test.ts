@@ -250,6 +250,9 @@ test('a closed output ends a command without a stack, and keeps the secrets as t
 
 test.each([
   [['add', '--url', 'https://10.0.0.1/', '--types', 'event.changed'], 'url: 10.0.0.1 is not a public address'],
+  [['add', '--url', 'https://localhost/', '--types', 'event.changed'], 'url: localhost is not a public address'],
+  [['add', '--url', 'https://1.2.3.4:0/', '--types', 'event.changed'], 'url: expected a port from 1 to 65535'],
+  [['remove', 'we_\u001b[31m'], 'ID: expected text without control characters, got "we_\\u001b[31m"'],
   [['ping'], 'ID: name an endpoint'],
   [['rotate', 'we_none'], 'there is no endpoint we_none'],
   [['resume', 'we_none'], 'there is no endpoint we_none'],

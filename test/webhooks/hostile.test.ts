@@ -4,7 +4,7 @@ import type { LookupAddress } from 'node:dns'
 import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { parseEndpointUrl } from '../../src/webhooks/address.ts'
+import { parseEndpointUrl, requirePublic } from '../../src/webhooks/address.ts'
 import { createPost } from '../../src/webhooks/post.ts'
 import { createResolve, type Resolve } from '../../src/webhooks/resolve.ts'
 import { sign } from '../../src/webhooks/signature.ts'
@@ -192,6 +192,40 @@ test('a URL of an endpoint is refused with its reason', () => {
   expect(refused(`https://example.com/${'a'.repeat(3_000)}`)).toContain('at most 2000 characters')
   expect(refused('https://0x7f.1/')).toContain('127.0.0.1 is not a public address')
   expect(refused('https://example.com/hooks?a=1')).toBe('https://example.com/hooks?a=1')
+  expect(refused('https://example.com:8443/')).toBe('https://example.com:8443/')
+  expect(refused('https://bücher.example/')).toBe('https://xn--bcher-kva.example/')
+})
+
+describe('a URL to which nothing is delivered is refused when it is added', () => {
+  test.each<readonly [url: string, reason: string]>([
+    ['https://localhost/', 'localhost is not a public address'],
+    ['https://LOCALHOST./', 'localhost. is not a public address'],
+    ['https://hooks.localhost:8443/', 'hooks.localhost is not a public address'],
+    ['https://example.com:0/', 'expected a port from 1 to 65535, got 0'],
+    [`https://${'a'.repeat(64)}.com/`, 'at most 63 between two dots'],
+    [`https://${'a.'.repeat(127)}example/`, 'expected a host name'],
+    ['https://example..com/', 'expected a host name'],
+    ['https://exa!mple.com/', 'expected a host name'],
+    ...['\t', '\n', '\r\n', '\0', '\u001b[31m', '\u007f', '\u009b', '\u2028', '\u202e', ' '].flatMap((it) =>
+      [`https://exam${it}ple.com/`, `https://example.com/a${it}b`, `https://example.com/${it}`].map(
+        (url) => [url, 'without blanks and control characters'] as const,
+      ),
+    ),
+  ])('%j', (url, reason) => {
+    for (const allowsLoopback of [false, true]) expect(() => parseEndpointUrl(url, allowsLoopback)).toThrow(reason)
+  })
+
+  test.each(names)('a name that leads to %s', async (address) => {
+    const url = parseEndpointUrl('https://hooks.example.com/', false)
+    await expect(requirePublic(url, answering('8.8.8.8', address))).rejects.toThrow('which is not public')
+  })
+
+  test('but not one whose name is not set up yet, or is public', async () => {
+    const url = parseEndpointUrl('https://hooks.example.com/', false)
+    await requirePublic(url, () => Promise.reject(new Error('queryA ENOTFOUND')))
+    await requirePublic(url, answering('8.8.8.8', '2606:4700::1111'))
+    await requirePublic(parseEndpointUrl('http://localhost:4000/', true), answering('127.0.0.1', '::1'))
+  })
 })
 
 describe('a receiver that', () => {

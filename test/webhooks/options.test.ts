@@ -25,6 +25,17 @@ test.each([
   expect(() => subscription(flags)).toThrow(expected)
 })
 
+test.each(['url', 'types', 'chains', 'wallets', 'events'])(
+  'control characters in the option %s are refused, and not printed',
+  (name) => {
+    const flags = { types: 'event.changed', chains: '8453', [name]: 'a\u001b[31m\u009b\0' }
+    const given = { url, ...flags }
+    expect(() => subscriptionOf(given, config)).toThrow(
+      /^\w+: expected text without control characters, got "[ -~ ]*"$/,
+    )
+  },
+)
+
 test.each([
   [{ types: 'event.changed' }, 'everything'],
   [{ types: 'event.changed,event.changed', chains: '8453,8453', events: '1' }, 'chain 8453; event 1'],

@@ -44,7 +44,11 @@ export const failures = {
     "unknown parameter 'chainId'",
   ),
   body_not_json: {
-    ...refusal('The body is not `application/json`, or it is compressed', 'body', 'Unsupported Media Type'),
+    ...refusal(
+      'The body is not `application/json`, or it is compressed',
+      'body',
+      'expected JSON with the header content-type: application/json, got text/plain',
+    ),
     status: 415,
   },
   unauthorized: failure(

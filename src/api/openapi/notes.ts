@@ -52,9 +52,10 @@ export const notes: Readonly<Record<string, string>> = {
   'transactions.hash': 'Hash of the transaction, or of the user operation that it contains',
 
   // Events
-  Event: 'The core record of an event. All fields but `status`, `poolOpen` and `allowExternalLp` never change',
+  Event:
+    'The core record of an event. All fields but `status`, `statusText`, `poolOpen` and `allowExternalLp` never change',
   EventRow: 'An event of a list, with its chain, token and the block that created it',
-  EventSummary: 'The terms of the event of a position or deposit',
+  EventSummary: 'The terms and the settlement of the event of a position or deposit: all that its payout depends on',
   EventStats: 'What became of an event: its settlement, and the totals of its pool',
   EventRange: 'The payout zone of an event',
   Utilization: 'How much of the pool of an event is in use',
@@ -67,7 +68,8 @@ export const notes: Readonly<Record<string, string>> = {
   initialRate: 'Spot rate when the event was created, as its creator sent it',
   expiryDate: 'When the event expires and oracles may settle it',
   strikeAbove: 'True: protection against a rise of the rate; false: against a fall',
-  poolOpen: 'False while the pool takes no deposits',
+  poolOpen:
+    'False while the creator keeps the pool closed. The chain keeps the value at the settlement, after which the pool takes nothing',
   allowExternalLp: 'False when only the creator may deposit',
   paymentToken: 'The token of all amounts of the event',
   triggered: 'True when the settlement rate lies in the payout zone; false until settled',

@@ -11,7 +11,7 @@ export const sent = (names: readonly HeaderName[]) =>
 
 export const errorResponse = ({ status, description, example }: Failure, schema: JsonSchema) => ({
   description,
-  headers: sent(status === 503 || status === 429 ? ['X-Request-Id', 'Retry-After'] : ['X-Request-Id']),
+  headers: sent([...(status === 503 || status === 429 ? (['Retry-After'] as const) : []), 'X-Request-Id', 'Link']),
   content: json(schema, example),
 })
 

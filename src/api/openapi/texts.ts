@@ -105,7 +105,7 @@ export const headers = {
   'Cache-Control': text('How long the response may be cached without revalidation', 'public, no-cache'),
   Vary: text('The request headers that the response depends on', 'accept'),
   Link: text(
-    'The relative URL of the next page, if there is one. Absent when it is longer than 8 KB: use `meta.nextCursor` then',
+    'Of a page: the relative URL of the next one, if there is one; absent when it is longer than 8 KB: use `meta.nextCursor` then. Of an error: with `rel="help"`, what its code means and what to do',
     '<?cursor=AAAA>; rel="next"',
   ),
   'Server-Timing': text(

@@ -26,7 +26,10 @@ const titles: Readonly<Record<keyof typeof links, string>> = {
 
 const firstCallsOf = (chainId: number | undefined) => [
   { purpose: 'Chains, contracts and payment tokens', path: 'v1/chains' },
-  { purpose: 'Events whose protection can be bought', path: 'v1/hedge/events?state=open&limit=5' },
+  {
+    purpose: 'Events whose protection can be bought',
+    path: 'v1/hedge/events?state=open&poolOpen=true&capacityFrom=1&limit=5',
+  },
   { purpose: 'Fees of the protocol', path: `v1/hedge/fees?chainId=${chainId}` },
 ]
 

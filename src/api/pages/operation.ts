@@ -77,6 +77,7 @@ type Schema = {
   readonly properties?: Readonly<Record<string, unknown>>
   readonly required?: readonly string[]
   readonly items?: unknown
+  readonly 'x-items'?: Schema
   readonly anyOf?: readonly unknown[]
 }
 
@@ -87,7 +88,8 @@ const MAX_DEPTH = 6
 const decimals: ReadonlySet<string | undefined> = new Set(['^\\d+$', '^-?\\d+$'])
 
 /** The type of a field, or its values. Where several types are possible, they are in `anyOf`. */
-const typeOf = ({ type, enum: values, pattern, anyOf = [] }: Schema): string => {
+const typeOf = ({ type, enum: values, pattern, anyOf = [], 'x-items': several }: Schema): string => {
+  if (several !== undefined) return `${typeOf(several)}, several with commas`
   if (values !== undefined) return values.map((value) => `\`${value}\``).join(' or ')
   if (type === undefined && anyOf.length > 0)
     return [...new Set(anyOf.map((each) => typeOf(each as Schema)))].join(' or ')

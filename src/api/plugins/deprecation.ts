@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import { relativeUrl } from '../link.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -10,12 +11,6 @@ declare module 'fastify' {
 
 /** The notice before a removal under `/v1`, in months, by the specification. */
 const NOTICE_MONTHS = 6
-
-/** The relative URL of the changelog, because a proxy may serve the API under a path. A path under `/v1/` has two slashes. */
-const changelogFrom = (url: string): string => {
-  const slashes = (url.split('?', 1)[0] ?? '').split('/').length - 1
-  return `${'../'.repeat(slashes - 2)}changelog`
-}
 
 /**
  * Adds headers to every response of a deprecated route, errors included: `Deprecation` (RFC 9745), `Sunset` (RFC 8594)
@@ -38,7 +33,10 @@ export const deprecation = fp(async (app) => {
       sunset: sunset.toUTCString(),
     }
     const announce = async ({ url }: FastifyRequest, reply: FastifyReply) =>
-      void reply.headers({ ...headers, link: `<${changelogFrom(url)}>; rel="deprecation"; type="application/json"` })
+      void reply.headers({
+        ...headers,
+        link: `<${relativeUrl(url, 'v1/changelog')}>; rel="deprecation"; type="application/json"`,
+      })
     route.onRequest = [announce, ...[route.onRequest ?? []].flat()]
   })
 })

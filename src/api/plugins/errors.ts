@@ -2,15 +2,25 @@ import { maxHeaderSize, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { errorText, notFound } from '../../lib/errors.ts'
+import { clip, errorText, notFound } from '../../lib/errors.ts'
 import { problem } from '../../lib/problem.ts'
 import { requestId } from '../access.ts'
+import { helpLink } from '../help.ts'
 import { MAX_PARAM_LENGTH } from '../limits.ts'
 import { standardHeaders } from './headers.ts'
+
+/** Most characters of a content type in a message. */
+const MAX_TYPE = 60
 
 /** Messages, by error code, for framework errors that lack the limit or repeat a URL, which may contain a secret. */
 const refusals: Readonly<Record<string, (request: FastifyRequest) => string>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ({ routeOptions }) => `the body is larger than ${routeOptions.bodyLimit} bytes`,
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ({ headers }) => {
+    const given = headers['content-type']
+    return `expected JSON with the header content-type: application/json, got ${given === undefined ? 'no content type' : clip(given, MAX_TYPE)}`
+  },
+  FST_ERR_CTP_EMPTY_JSON_BODY: () => 'is required: expected a JSON object',
+  FST_ERR_CTP_INVALID_JSON_BODY: () => 'expected valid JSON: names and texts in double quotes, no comma after the last',
   FST_ERR_BAD_URL: () => 'the path has an invalid percent-encoding',
   FST_ERR_MAX_PARAM_LENGTH: () => `a parameter of the path is longer than ${MAX_PARAM_LENGTH} characters`,
 }
@@ -29,6 +39,9 @@ const answer = (error: unknown, request: FastifyRequest, reply: FastifyReply): F
     request.log.warn({ code: body.error.code, fault: errorText(error) }, 'request failed')
   // The next request may succeed, so an error is never cached.
   reply.header('cache-control', 'no-store').removeHeader('etag').removeHeader('content-encoding')
+  // A deprecated route has a link of its own.
+  const links = [reply.getHeader('link'), helpLink(request.url, body.error.code)].filter((it) => it !== undefined)
+  if (links.length > 0) reply.header('link', links.join(', '))
   if (status === 401) reply.header('www-authenticate', 'Bearer')
   if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
   // Closing the connection while the client still sends would lose the response: the rest of the body is dropped.

@@ -2,6 +2,7 @@ import underPressure, { TYPE_EVENT_LOOP_DELAY } from '@fastify/under-pressure'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { ErrorBody } from '../../lib/problem.ts'
+import { helpLink } from '../help.ts'
 import type { Limits, Refused } from '../limits.ts'
 import { listOf } from '../response-cache/entry.ts'
 import { standardHeaders } from './headers.ts'
@@ -20,7 +21,8 @@ const FORGET_MS = 5_000
 const RETRY_AFTER_SECONDS = 2
 
 const message = `overloaded: try again after ${RETRY_AFTER_SECONDS} s`
-const body = JSON.stringify({ error: { code: 'service_unavailable', message } } satisfies ErrorBody)
+const CODE = 'service_unavailable'
+const body = JSON.stringify({ error: { code: CODE, message } } satisfies ErrorBody)
 const headers = listOf({
   'content-type': 'application/json; charset=utf-8',
   'content-length': Buffer.byteLength(body),
@@ -51,7 +53,9 @@ export const shedding = fp<{ readonly limits: Limits; readonly refused: Refused 
       if (type === TYPE_EVENT_LOOP_DELAY && !isLoad() && !isHeapFull()) return
       refused.load += 1
       reply.hijack()
-      reply.raw.writeHead(503, headers.concat(listOf(standardHeaders(request.id)))).end(body)
+      const link = helpLink(request.url, CODE)
+      const own = listOf({ ...standardHeaders(request.id), ...(link !== undefined && { link }) })
+      reply.raw.writeHead(503, headers.concat(own)).end(body)
     },
   })
 })

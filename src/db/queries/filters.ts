@@ -93,7 +93,8 @@ const conditions = {
   // The symbol of the payment token, which is a parameter of `wantedTokens`.
   symbol: (_: string) => 'e.payment_token = wanted.token',
   strikeAbove: (wanted: boolean, bind) => `e.strike_above = ${bind(wanted, 'boolean')}`,
-  poolOpen: (wanted: boolean, bind) => `e.pool_open = ${bind(wanted, 'boolean')}`,
+  // The chain keeps the value of a settled event, whose pool takes nothing any more.
+  poolOpen: (wanted: boolean, bind) => `(e.pool_open AND NOT ${isSettled}) = ${bind(wanted, 'boolean')}`,
   // The smallest available capacity, as rows show it. Above 0.
   capacityFrom: (from: bigint, bind, _, deployments) => {
     const amount = bind(String(from), 'numeric')

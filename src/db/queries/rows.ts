@@ -3,7 +3,7 @@ import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Address } from 'viem'
 import { entities, type Kind, perKind } from '../../protocol/entities.ts'
 import type { FeeRates } from '../../protocol/logs.ts'
-import type { FeeRate } from '../../protocol/records.ts'
+import type { FeeRate, Settlement } from '../../protocol/records.ts'
 import { type Inclusion, inclusions, showsValues } from '../../protocol/rows.ts'
 import type { Token } from '../../protocol/tokens.ts'
 import type { Database, Statement } from '../pool.ts'
@@ -114,10 +114,18 @@ type RowParts = {
   readonly columns: boolean
 }
 
-/** Parses whether an event is settled and triggered, and the time of its block. */
-export const parseSettlement = (text: string) => {
-  const [isSettled, triggered, time = ''] = text.split(',')
-  return { isSettled: isSettled === 't', triggered: triggered === 't', time: BigInt(time) }
+/** The settlement of an event `e` as one text. None of the columns can be null. */
+const SETTLEMENT = `concat_ws(',', e.settled_at, e.triggered, e.settlement_price, e.block_timestamp)`
+
+/** Parses that text. */
+export const parseSettlement = (text: string): Settlement => {
+  const [settledAt = '', triggered, settlementPrice = '', time = ''] = text.split(',')
+  return {
+    settledAt: BigInt(settledAt),
+    triggered: triggered === 't',
+    settlementPrice: BigInt(settlementPrice),
+    time: BigInt(time),
+  }
 }
 
 /** A row over `f` (which has the chain's `render_key`) and its `textJoins`. */
@@ -128,7 +136,7 @@ export const rowSql = (kind: Kind, { head, include = [], columns }: RowParts): s
   const text = [
     `${ownAlias}.row_text`,
     ...(hasRecords(include) ? ['e.inclusions'] : []),
-    ...(hasSummary(include) ? ['e.row_text', `concat_ws(',', e.settled_at > 0, e.triggered, e.block_timestamp)`] : []),
+    ...(hasSummary(include) ? ['e.row_text', SETTLEMENT] : []),
     ...(include.includes('payout') ? [`coalesce(${payoutFeeRate}::text, '${UNKNOWN}')`] : []),
   ]
   return `concat(${head.join(`, ',', `)}, '${UNIT}', CASE WHEN ${isRendered.join(' AND ')} THEN ${text.join(` || '${UNIT}' || `)}

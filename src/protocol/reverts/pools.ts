@@ -40,14 +40,14 @@ export const poolReverts: readonly Revert[] = [
     reasons: ['Pool closed', 'Pool not open for hedging'],
     functions: ['deposit', 'buyProtection'],
     cause: 'The creator has not opened the pool of the event, or has closed it.',
-    hint: 'Wait until the creator opens the pool, or choose an event whose `poolOpen` is true.',
+    hint: 'Wait until the creator opens the pool, or choose an event of the list with `state=open` and `poolOpen=true`.',
   },
   {
     code: 'external_lp_not_allowed',
     reasons: ['External LP not allowed', 'Pool closed to external LPs'],
     functions: ['deposit'],
     cause: 'Only the creator may deposit into this pool now.',
-    hint: 'Choose an event whose `poolOpen` and `allowExternalLp` are true.',
+    hint: 'Choose an event of the list with `poolOpen=true` whose `allowExternalLp` is true.',
   },
   {
     code: 'deposit_too_small',

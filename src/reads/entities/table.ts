@@ -2,7 +2,7 @@ import { z } from 'zod'
 import * as administration from '../../protocol/administration.ts'
 import { profiles } from '../../protocol/profiles.ts'
 import * as record from '../../protocol/records.ts'
-import { Uint } from '../../protocol/request-fields.ts'
+import { QueryAmount, QueryRate } from '../../protocol/request-fields.ts'
 import { Account, Amount, Integer, integer } from '../../protocol/response-fields.ts'
 import type { Read } from '../read.ts'
 import { entity } from './entity.ts'
@@ -86,10 +86,10 @@ const table: Readonly<Record<string, readonly Omit<Read, 'tag'>[]>> = {
     idList('/hedge/creators/:chainId/wallet/:addr', 'Event ids created by a wallet', subject.walletEvents),
     entity('/hedge/quote-payout/:chainId/:id', 'Gross payout of a notional at a hypothetical settlement rate', {
       query: {
-        hypoSettlement: Uint.meta({
+        hypoSettlement: QueryRate.meta({
           description: 'The hypothetical settlement rate, in 1e6 fixed point',
         }),
-        notional: Uint.meta({ description: "The notional, in the payment token's units" }),
+        notional: QueryAmount.meta({ description: "The notional, in the payment token's units" }),
       },
       data: Amount,
       of: subject.quote,

@@ -17,7 +17,7 @@ import { Account, Id, Integer, integer } from '../../protocol/response-fields.ts
 import type { Changes } from '../cache/resources.ts'
 import type { ReadSources } from '../read.ts'
 import { asOfChain, asOfFields, LAST_EVENT_ID, POLL_AFTER_MS } from './feed-meta.ts'
-import { choice, listOf } from './query.ts'
+import { choices } from './query.ts'
 import { Hash } from './records.ts'
 import { chainsOf } from './resource.ts'
 
@@ -26,8 +26,6 @@ const MAX_SUBJECTS = 1_000
 
 const MAX_CHANGES = 1_000
 const DEFAULT_CHANGES = 100
-
-const types = choice(subjectTypes)
 
 export const Change = z
   .object({
@@ -138,7 +136,7 @@ export const ChangesQuery = z
         type: 'string',
         pattern: '^[0-9a-f]{0,12}\\.\\d{1,16}$',
       }),
-    types: listOf(types, subjectTypes.length).optional().meta({
+    types: choices(subjectTypes).optional().meta({
       description: 'Return only changes of these types, comma-separated; all types when omitted',
     }),
     limit: PageLimit(MAX_CHANGES)

@@ -6,19 +6,17 @@ import { Address20, AT_LEAST_ONE, atMost } from '../../protocol/request-fields.t
 import { Account, Amount, Id, Integer, UnixSeconds } from '../../protocol/response-fields.ts'
 import { consistency } from '../freshness/consistency.ts'
 import { Balances } from './balances-records.ts'
-import { choice, listOf, MAX_WALLETS } from './query.ts'
+import { choice, choices, listOf, MAX_WALLETS } from './query.ts'
 import { DepositRow, EventRow, Hash, LagSeconds, PositionRow, tokenFields } from './records.ts'
 
 const State = choice(['active', 'all']).optional().meta({
   description: '`active` (default): rows that can still change or pay out; `all`: settled and claimed rows too',
 })
 
-const Include = listOf(choice(['event', 'value', 'stale-value', 'balances']), 4)
-  .optional()
-  .meta({
-    description:
-      '`event`: the event of each position and deposit; `value`: the present value of each position, from the pricing engine, null where its rates are stale; `stale-value`: the same, also from stale rates; `balances`: what the wallet has now, read from the nodes. A response with values or `balances` has no `ETag` and must not be stored',
-  })
+const Include = choices(['event', 'value', 'stale-value', 'balances']).optional().meta({
+  description:
+    '`event`: the event of each position and deposit; `value`: the present value of each position, from the pricing engine, null where its rates are stale; `stale-value`: the same, also from stale rates; `balances`: what the wallet has now, read from the nodes. A response with values or `balances` has no `ETag` and must not be stored',
+})
 
 export const PortfolioParams = z.object({ addr: Address20 })
 

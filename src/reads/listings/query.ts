@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { MAX_ROWS } from '../../db/queries/listings.ts'
 import { MAX_CHAINS, PathChainId } from '../../protocol/chains.ts'
 import { eventStates } from '../../protocol/records.ts'
-import { Address20, PageLimit, PathInteger, Uint } from '../../protocol/request-fields.ts'
+import { Address20, PageLimit, PathInteger, PathSeconds, QueryAmount } from '../../protocol/request-fields.ts'
 import { depositInclusions, type Inclusion, inclusions, positionInclusions } from '../../protocol/rows.ts'
 import { consistency } from '../freshness/consistency.ts'
 import { finalities } from '../freshness/finality.ts'
@@ -28,6 +28,13 @@ export const listOf = <T>(item: z.ZodType<T, string>, max: number) =>
 export const choice = <const T extends readonly string[]>(values: T) =>
   z.enum(values, { error: `expected one of ${values.join(', ')}` })
 
+/**
+ * Several of some fixed values. OpenAPI has no enumeration for values in one text, so the description has them as
+ * `x-items`, which the types of the client follow from.
+ */
+export const choices = <const T extends readonly string[]>(values: T) =>
+  listOf(choice(values), values.length).meta({ 'x-items': { type: 'string', enum: [...values] } })
+
 /** A boolean, sent as text. */
 export const Flag = z
   .string()
@@ -49,7 +56,7 @@ const commonFields = <const T extends readonly Inclusion[]>(included: T, descrip
     description:
       'Return only the rows with these ids, in this order; ids that do not exist are in `meta.missing`. Requires one `chainId`, and can be combined with `include` and `finality` only',
   }),
-  include: listOf(choice(included), included.length).optional().meta({ description }),
+  include: choices(included).optional().meta({ description }),
   finality: choice(finalities).optional().meta({
     description:
       'Return rows created in blocks of at least this finality; `latest` by default. The state of the rows is always the newest',
@@ -82,8 +89,11 @@ export const EventsQuery = z.object({
     .optional()
     .meta({ description: 'The symbol of the payment token of the event, in upper or lower case' }),
   strikeAbove: Flag.optional().meta({ description: 'The value of `strikeAbove` of the event' }),
-  poolOpen: Flag.optional().meta({ description: 'The value of `poolOpen` of the event' }),
-  capacityFrom: Uint.optional().meta({
+  poolOpen: Flag.optional().meta({
+    description:
+      '`true`: the pool takes deposits: `poolOpen` is true and the event is not settled; `false`: it takes none',
+  }),
+  capacityFrom: QueryAmount.optional().meta({
     description:
       'Return events whose pool can still write at least this notional, in units of the payment token: `utilization.availableCapacity`',
   }),
@@ -91,8 +101,8 @@ export const EventsQuery = z.object({
     description:
       '`open`: not expired; `expired`: expired and not settled; `settled`; `triggered`: settled and triggered',
   }),
-  expiryFrom: PathInteger.optional().meta({ description: 'Earliest expiry, in Unix seconds, inclusive' }),
-  expiryTo: PathInteger.optional().meta({ description: 'Latest expiry, in Unix seconds, inclusive' }),
+  expiryFrom: PathSeconds.optional().meta({ description: 'Earliest expiry, in Unix seconds, inclusive' }),
+  expiryTo: PathSeconds.optional().meta({ description: 'Latest expiry, in Unix seconds, inclusive' }),
 })
 
 /** Further parameters of the lists of deposits and of positions. */

@@ -15,10 +15,10 @@ test('a deprecated route has its dates and a link to the changelog in every resp
   api.app.get('/v1/old', { schema, config: { deprecated: notice } }, async () => ({ data: 1 }))
   api.app.get('/v1/old/:a/:b', { schema, config: { deprecated: notice } }, async () => ({ data: 1 }))
   for (const [url, status, changelog] of [
-    ['/v1/old', 200, 'changelog'],
-    ['/v1/old?what=1/2', 400, 'changelog'],
-    ['/v1/old/1/2', 200, '../../changelog'],
-    ['/v1/old/1/2/', 200, '../../../changelog'],
+    ['/v1/old', 200, '../v1/changelog'],
+    ['/v1/old?what=1/2', 400, '../v1/changelog'],
+    ['/v1/old/1/2', 200, '../../../v1/changelog'],
+    ['/v1/old/1/2/', 200, '../../../../v1/changelog'],
   ] as const) {
     const { statusCode, headers } = await api.app.inject(url)
     expect(statusCode).toBe(status)
@@ -26,7 +26,7 @@ test('a deprecated route has its dates and a link to the changelog in every resp
     expect(headers).toMatchObject({
       deprecation: '@1801353600',
       sunset: 'Sun, 01 Aug 2027 00:00:00 GMT',
-      link: `<${changelog}>; rel="deprecation"; type="application/json"`,
+      link: expect.stringContaining(`<${changelog}>; rel="deprecation"; type="application/json"`),
       'access-control-expose-headers': expect.stringMatching(/Deprecation, Sunset, Link/),
     })
   }
