@@ -81,11 +81,11 @@ describe('a proposal', () => {
   test('is pending, then executed or cancelled', async () => {
     const first = await propose(['0x01020304'], diamond, '0xABcd')
     const record = { chainId: 8453, proposalId: first.id, initAddress: diamond, initCalldata: '0xabcd' }
-    const pending = { ...record, status: 0, executeAfter: Number(first.eta) }
+    const pending = { ...record, status: 0, statusText: 'pending', executeAfter: Number(first.eta) }
     expect((await api.get(at(first.id))).data).toEqual(pending)
     expect((await api.get(at(first.id.toUpperCase().replace('0X', '0x')))).data).toEqual(pending)
     await send(owner, 'cancelCut', [first.id])
-    expect((await api.get(at(first.id))).data).toEqual({ ...pending, status: 1 })
+    expect((await api.get(at(first.id))).data).toEqual({ ...pending, status: 1, statusText: 'cancelled' })
 
     const second = await propose([toFunctionSelector('owner()')])
     await protocol.at(second.eta)

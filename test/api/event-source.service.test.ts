@@ -122,7 +122,7 @@ test.each(
 })
 
 test('the code of the guide for pages goes on after a 502, from its last position', async () => {
-  const code = blocksOf('docs/guide/settlements.md').find(({ kind }) => kind === 'js')?.text ?? ''
+  const code = blocksOf('docs/guide/event-source.md').find(({ kind }) => kind === 'js')?.text ?? ''
   await page.goto(`${gateway.url}/v1/docs`)
   await page.evaluate(
     `globalThis.shown = []; globalThis.show = ({ eventId }) => shown.push(eventId)

@@ -29,12 +29,12 @@ test('streams that begin in the past read two pages at a time, and all arrive at
   const changes = { position: () => 100, onCommit: () => () => {} }
   const capacity = createStreamCapacity(STREAMS, STREAMS)
   const streams = createStreams({ changes, source, capacity, log: pino({ level: 'silent' }) })
-  const server = createServer((_, response) => streams.open(response, '127.0.0.1', { after: 0 }, null)).listen(0)
+  const server = createServer(({ url = '' }, response) => streams.open(response, url, { after: 0 }, null)).listen(0)
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   const texts = await Promise.all(
-    Array.from({ length: STREAMS }, async () => {
-      const [response] = await once(get({ port }), 'response')
+    Array.from({ length: STREAMS }, async (_, nth) => {
+      const [response] = await once(get({ port, path: `/${nth % 2}` }), 'response')
       let text = ''
       for await (const chunk of response) {
         text += chunk

@@ -230,7 +230,7 @@ describe('an engine with stored sets', () => {
       'USD/GHS': { lastClose: '2026-11-11' },
       'USD/JPY': { lastClose: '2024-12-07' },
       'EUR/USD': { source: 'ECB' },
-      'USD/BRL': { lastClose: '2024-11-22' },
+      'USD/CAD': { lastClose: '2024-11-22' },
     }
     const pairs = (await stored())
       .filter(({ pair }) => pair !== 'GBP/USD')
@@ -242,7 +242,7 @@ describe('an engine with stored sets', () => {
     expect(own.find(({ pair }) => pair === 'USD/GHS')).toMatchObject({
       calibration: { garchFrom: 'fit', lastClose: '2026-11-19' },
     })
-    expect(health.pairs.find(({ pair }) => pair === 'USD/BRL')).toMatchObject({
+    expect(health.pairs.find(({ pair }) => pair === 'USD/CAD')).toMatchObject({
       calibration: { version: 1, lastClose: '2024-11-22' },
     })
   })

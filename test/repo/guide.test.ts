@@ -6,6 +6,7 @@ const pages = [
   'buying-and-claiming',
   'changes',
   'errors',
+  'event-source',
   'limits',
   'money',
   'pagination',
@@ -32,6 +33,8 @@ const faultOf = ({ kind, argument, text }: Block, before: Block | undefined): st
     if (!/^(\d{3})?$/.test(argument)) return `not a status: ${argument}`
     return /^(GET|POST) \/\S*\n(\n\{[\s\S]*\}\n)?$/.test(text) ? undefined : 'not a request line, and a body'
   }
+  // `test/api/event-source.service.test.ts` runs it in a browser.
+  if (kind === 'js') return undefined
   if (kind !== 'sh') return `unknown kind: ${kind}`
   return text
     .trimEnd()

@@ -9,6 +9,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
  */
 export const longestFiles: Readonly<Record<string, number>> = {
   'test/client/execute.service.test.ts': 100,
+  'test/api/event-source.service.test.ts': 23,
   'test/load/differential.service.test.ts': 48,
   'test/db/stale-texts-races.service.test.ts': 43,
   'test/indexer/index.service.test.ts': 37,

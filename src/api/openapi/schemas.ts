@@ -51,6 +51,7 @@ export const createSchemas = (chainIds: readonly ChainId[] = []) => {
           if (isSchema(some) && typeof some.type === 'string' && isSchema(none) && none.type === 'null') {
             delete jsonSchema.anyOf
             Object.assign(jsonSchema, { ...some, type: [some.type, 'null'] })
+            if (some.enum !== undefined) jsonSchema.enum = [...some.enum, null]
           }
           // Responses may gain fields. Request bodies stay closed.
           if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties

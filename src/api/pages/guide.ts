@@ -31,6 +31,7 @@ const pages: readonly Page[] = [
     summary: 'Follow settlements and their reversals as a stream or in pages, without loss',
     covers: /\/settlements\b/,
   },
+  { name: 'event-source', title: 'Streams in a page', summary: '`EventSource` in a browser, also after a refusal' },
   {
     name: 'changes',
     title: 'Changes',

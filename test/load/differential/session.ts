@@ -82,7 +82,8 @@ export const differential = async (options: {
         const { link } = (await checkPair(path))?.headers ?? {}
         await checkTag(path)
         const next = /^<([^>]*)>/.exec(link ?? '')?.[1]
-        if (next !== undefined) pages.push(next)
+        // Relative to the URL of the page.
+        if (next !== undefined) pages.push(`${path.split('?', 1)[0]}${next}`)
         if (pages.length > MOST_PAGES) pages.shift()
       }
     }
