@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Hex } from 'viem'
 import type { Deployment } from './chains.ts'
+import { type FeeRate, payout } from './claim-fees.ts'
 import type { Kind } from './entities.ts'
 import { profiles } from './profiles.ts'
 import * as record from './records.ts'
@@ -78,8 +79,7 @@ export const storedSummaryTexts = (row: string, settlement: record.Settlement): 
   textsOf(JSON.parse(row), settlement)
 
 /** The text of a position's payout, from the text of its row. */
-export const payoutText = (row: string, feeRate: record.FeeRate): string =>
-  JSON.stringify(record.payout(JSON.parse(row), feeRate))
+export const payoutText = (row: string, feeRate: FeeRate): string => JSON.stringify(payout(JSON.parse(row), feeRate))
 
 /**
  * A row with the given inclusions, each once, in the given order. `textsOf` returns their texts in the order of

@@ -1,6 +1,6 @@
 import { type Address, getAddress, zeroAddress } from 'viem'
+import type { FeeRate } from '../../protocol/claim-fees.ts'
 import { entities, type Kind, kinds, perKind } from '../../protocol/entities.ts'
-import type { FeeRate } from '../../protocol/records.ts'
 import { type Inclusion, shownBy } from '../../protocol/rows.ts'
 import type { Token } from '../../protocol/tokens.ts'
 import type { Database } from '../pool.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { BodyChainId, MAX_CHAINS, OfChain, PathChainId } from '../../protocol/chains.ts'
+import { feeFields } from '../../protocol/claim-fees.ts'
 import { entities } from '../../protocol/entities.ts'
-import { feeFields } from '../../protocol/records.ts'
 import { Address20, AT_LEAST_ONE, atMost } from '../../protocol/request-fields.ts'
 import { Account, Amount, Id, Integer, UnixSeconds } from '../../protocol/response-fields.ts'
 import { consistency } from '../freshness/consistency.ts'

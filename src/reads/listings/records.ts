@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { MAX_RANGES, valueRefusals } from '../../pricing/messages.ts'
 import { OfChain } from '../../protocol/chains.ts'
+import { Payout } from '../../protocol/claim-fees.ts'
 import {
   Deposit,
   EventCore,
   EventRange,
   EventStats,
   EventSummary,
-  Payout,
   Position,
   Utilization,
 } from '../../protocol/records.ts'

@@ -11,6 +11,7 @@ import { UNIT } from '../../db/rendering.ts'
 import { storedEntity } from '../../db/stored.ts'
 import { isUnavailable } from '../../lib/errors.ts'
 import type { ChainId } from '../../protocol/chains.ts'
+import type { FeeRate } from '../../protocol/claim-fees.ts'
 import type { Kind } from '../../protocol/entities.ts'
 import * as record from '../../protocol/records.ts'
 import {
@@ -39,7 +40,7 @@ export const tokenOf = async ({ lists }: ListSources, chainId: ChainId, address:
   lists.tokens.ask(chainId, address)
 
 /** The text of the payout, if it is wanted. Only rows of positions can have it. */
-const payoutOf = (include: readonly Inclusion[], row: string, feeRate: record.FeeRate): string[] =>
+const payoutOf = (include: readonly Inclusion[], row: string, feeRate: FeeRate): string[] =>
   include.includes('payout') ? [payoutText(row, feeRate)] : []
 
 /** Reads a row from the chain whose views the index has not read yet; null when a reorg has removed it. */
