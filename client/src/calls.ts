@@ -1,7 +1,7 @@
 import { refusalOf } from './refusals.ts'
 import type { Report } from './settle.ts'
 import type { Schemas } from './types.ts'
-import { askWallet, askWithin, type Wallet, walletError } from './wallet.ts'
+import { askUser, askWallet, askWithin, ExecutionError, type Wallet, walletError } from './wallet.ts'
 import { isHash } from './watch.ts'
 
 type WalletCalls = NonNullable<Schemas['Plan']['walletCalls']>
@@ -11,20 +11,26 @@ const STATUS_MS = 15_000
 const MAX_RECEIPTS = 1_000
 
 /** Whether a wallet has EIP-5792, and executes a batch as a whole or not at all. Undefined without EIP-5792. */
-export const atomicOf = async (wallet: Wallet, chainId: string): Promise<boolean | undefined> => {
+export const atomicOf = async (
+  wallet: Wallet,
+  chainId: string,
+  signal: AbortSignal | undefined,
+): Promise<boolean | undefined> => {
   // A node that signs nothing has no EIP-5792 either.
   if (wallet.account?.type !== 'json-rpc') return undefined
   try {
-    const answer = Object(await askWallet(wallet, 'wallet_getCapabilities', [wallet.account.address, [chainId]]))
+    const request = ['wallet_getCapabilities', [wallet.account.address, [chainId]]] as const
+    const answer = Object(await askWithin(wallet, request, STATUS_MS, signal))
     return Object(Object(answer[chainId] ?? answer['0x0']).atomic).status === 'supported'
   } catch {
+    signal?.throwIfAborted()
     return undefined
   }
 }
 
 /** `isNew` is false when the wallet has had a batch with this id before. */
 type SentBatch = { readonly batchId: string; readonly isNew: boolean; readonly problem?: unknown }
-type Refused = { readonly refusal: 'too_large' | 'unsupported' }
+type Refused = { readonly refusal: 'too_large' | 'unsupported'; readonly problem: unknown }
 
 /**
  * Hands calls to a wallet as one batch (EIP-5792). `id` names the batch, so that a wallet takes it once, and so that it
@@ -33,16 +39,21 @@ type Refused = { readonly refusal: 'too_large' | 'unsupported' }
 export const sendCalls = async (
   wallet: Wallet,
   calls: WalletCalls,
-  id: string,
-  atomicRequired: boolean,
+  {
+    id,
+    isAtomic: atomicRequired,
+    signal,
+  }: { readonly id: string; readonly isAtomic: boolean; readonly signal: AbortSignal | undefined },
 ): Promise<SentBatch | Refused> => {
   try {
-    const sent = await askWallet(wallet, 'wallet_sendCalls', [{ ...calls, id, atomicRequired }])
+    const asked = askWallet(wallet, 'wallet_sendCalls', [{ ...calls, id, atomicRequired }])
+    const sent = await askUser(asked, `batch ${id}`, signal, id)
     const given = typeof sent === 'string' ? sent : Object(sent).id
     return { batchId: typeof given === 'string' && given !== '' ? given : id, isNew: true }
   } catch (problem) {
+    if (problem instanceof ExecutionError) throw problem
     const refusal = refusalOf(problem)
-    if (refusal === 'too_large' || refusal === 'unsupported') return { refusal }
+    if (refusal === 'too_large' || refusal === 'unsupported') return { refusal, problem }
     if (refusal === 'duplicate') return { batchId: id, isNew: false, problem }
     if (refusal === 'unknown') return { batchId: id, isNew: true, problem }
     throw walletError(problem, refusal)

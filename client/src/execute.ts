@@ -5,7 +5,7 @@ import { refusalOf } from './refusals.ts'
 import type { Requests } from './requests.ts'
 import { type Handed, settle, type Waiting } from './settle.ts'
 import type { Schemas } from './types.ts'
-import { askWallet, askWithin, ExecutionError, type Wallet, walletError } from './wallet.ts'
+import { askUser, askWallet, askWithin, ExecutionError, type Wallet, walletError } from './wallet.ts'
 
 export type Plan = Schemas['Plan']
 export type Transaction = Schemas['Transaction']
@@ -41,7 +41,7 @@ const NODE_MS = 5_000
 const USED_NONCE_MS = 15_000
 
 /** Throws when a plan or a wallet cannot be used. */
-const check = async (plan: Plan, wallet: Wallet): Promise<void> => {
+const check = ({ plan, wallet }: Session): void => {
   // Without a simulation, and for contracts, steps have no request: the wallet sets nonce, gas and fees.
   if (plan.walletCalls === null || plan.steps.length === 0) {
     const issue = plan.issues.find(({ blocking }) => blocking)
@@ -55,20 +55,30 @@ const check = async (plan: Plan, wallet: Wallet): Promise<void> => {
     const message = `the plan is for ${plan.from}, and the wallet has ${wallet.account?.address ?? 'no account'}`
     throw new ExecutionError('wrong_account', message, 'Request a plan whose `from` is the account of the wallet.')
   }
-  const chainId = Number(
-    await askWallet(wallet, 'eth_chainId', []).catch((error) => Promise.reject(walletError(error))),
-  )
+}
+
+/** Throws when the wallet is not connected to the chain of the plan: users switch it, also between two steps. */
+const requireChain = async ({ plan, wallet, options: { signal } }: Session): Promise<void> => {
+  const answer = await askWithin(wallet, ['eth_chainId', []], NODE_MS, signal).catch((error) => {
+    signal?.throwIfAborted()
+    throw walletError(error)
+  })
+  const chainId = Number(answer)
   if (chainId !== plan.chainId) {
     const message = `the plan is for chain ${plan.chainId}, and the wallet is connected to chain ${chainId}`
     throw new ExecutionError('wrong_chain', message, `Switch the wallet to chain ${plan.chainId}.`)
   }
 }
 
-/** The newest block that the wallet knows: what is sent now is in a later one. That of the plan when it does not answer. */
+/** The most blocks that a chain may have made since a plan, some hours of the fastest one. */
+const MOST_BLOCKS = 100_000
+
+/** The newest block that the wallet knows: what is sent now is in a later one. That of the plan when it is not plausible. */
 const newestBlock = async ({ plan, wallet, options: { signal } }: Session): Promise<number> => {
   const answer = await askWithin(wallet, ['eth_blockNumber', []], NODE_MS, signal).catch(() => undefined)
   signal?.throwIfAborted()
-  return Math.max(plan.block.number, Number(answer) || 0)
+  const number = Number(answer) || 0
+  return number > plan.block.number && number < plan.block.number + MOST_BLOCKS ? number : plan.block.number
 }
 
 /** What steps do that are handed to the wallet after a block. */
@@ -109,6 +119,12 @@ const settled = async (
   }
 }
 
+/** Whether a wallet knows a batch that it refused: its error may be of something that it did after it had sent it. */
+const isKnown = async ({ wallet, options: { signal } }: Session, id: string): Promise<boolean> => {
+  const { status = 400 } = await reportOf(wallet, id, Date.now() + NODE_MS, signal)
+  return status < 400 || status >= 500
+}
+
 /**
  * Sends the steps as one batch, or as smaller ones when the wallet refuses their number. Returns how many steps are
  * done: the rest cannot be sent as batches.
@@ -117,7 +133,7 @@ const sendBatches = async (session: Session, transactions: Transaction[]): Promi
   const { plan, wallet, options } = session
   const { walletCalls, steps } = plan
   if (options.batch === false || walletCalls === null) return 0
-  const isAtomic = await atomicOf(wallet, walletCalls.chainId)
+  const isAtomic = await atomicOf(wallet, walletCalls.chainId, options.signal)
   if (isAtomic === undefined) return 0
   let done = 0
   for (let size = steps.length; done < steps.length; ) {
@@ -127,13 +143,13 @@ const sendBatches = async (session: Session, transactions: Transaction[]): Promi
     // The id is that of these steps of this plan: a wallet does not take them twice.
     const id = `${plan.digest}${[plan.block.number, done, chunk.length].map((it) => it.toString(16).padStart(12, '0')).join('')}`
     const calls = { ...walletCalls, calls: walletCalls.calls.slice(done, done + size) }
-    const sent = await sendCalls(wallet, calls, id, isAtomic)
-    if ('refusal' in sent) {
+    const sent = await sendCalls(wallet, calls, { id, isAtomic, signal: options.signal })
+    if ('refusal' in sent && !(await isKnown(session, id))) {
       size = Math.ceil(chunk.length / 2)
       if (sent.refusal === 'unsupported' || chunk.length <= 2) return done
       continue
     }
-    const { batchId, isNew, problem } = sent
+    const { batchId, isNew, problem } = 'refusal' in sent ? { batchId: id, isNew: true, problem: sent.problem } : sent
     const effects = effectsAfter(session, chunk, isNew ? after : plan.block.number)
     const report = (until: number) => reportOf(wallet, batchId, until, options.signal)
     transactions.push(...(await settled(session, { batchId, problem, effects, report, hashes: [] })))
@@ -142,27 +158,38 @@ const sendBatches = async (session: Session, transactions: Transaction[]): Promi
   return done
 }
 
+const hexOf = (amount: bigint): string => `0x${amount.toString(16)}`
+
 /** Sends one step as the wallet's account. Without a nonce, the wallet sets it. */
-const sendStep = async (session: Session, { transaction, request }: Step, hasNonce: boolean): Promise<string> => {
-  const { to, data, value } = transaction
-  const call = { account: session.wallet.account, chain: null, to, data, value: BigInt(value) }
+const sendStep = async ({ plan, wallet }: Session, step: Step, hasNonce: boolean): Promise<string> => {
+  const { to, data, value } = step.transaction
+  const { request } = step
+  if (wallet.account?.type === 'json-rpc') {
+    // Requested here: after some errors viem sends a transaction once more, by another method.
+    const call = request ?? { chainId: plan.walletCalls?.chainId, from: plan.from, to, data, value: hexOf(value) }
+    const { nonce: _, ...withoutNonce } = { nonce: undefined, ...call }
+    return String(await askWallet(wallet, 'eth_sendTransaction', [hasNonce ? call : withoutNonce]))
+  }
   const priced = request && {
     ...{ type: 'eip1559', nonce: hasNonce ? Number(request.nonce) : undefined },
     gas: request.gas === undefined ? undefined : BigInt(request.gas),
     ...{ maxFeePerGas: BigInt(request.maxFeePerGas), maxPriorityFeePerGas: BigInt(request.maxPriorityFeePerGas) },
   }
-  return session.wallet.sendTransaction({ ...call, ...priced } as never)
+  const call = { account: wallet.account, chain: null, to, data, value: BigInt(value) }
+  return wallet.sendTransaction({ ...call, ...priced } as never)
 }
 
 /** Sends a step and waits for it. An error of the wallet may come after it has sent the step. */
 const executeStep = async (session: Session, step: Step, hasNonce: boolean): Promise<readonly Transaction[]> => {
   const { options } = session
+  await requireChain(session)
   const effects = effectsAfter(session, [step], await newestBlock(session))
   options.signal?.throwIfAborted()
   let hash: string
   try {
-    hash = await sendStep(session, step, hasNonce)
+    hash = await askUser(sendStep(session, step, hasNonce), 'the transaction', options.signal)
   } catch (problem) {
+    if (problem instanceof ExecutionError) throw problem
     const refusal = refusalOf(problem)
     if (refusal !== 'unknown' && refusal !== 'nonce') throw walletError(problem, refusal)
     if (refusal === 'unknown') return settled(session, { hashes: [], effects, problem })
@@ -188,8 +215,9 @@ export const executePlan = async (
 ): Promise<Executed> => {
   checkMs('confirmationMs', options.confirmationMs)
   options.signal?.throwIfAborted()
-  await check(plan, wallet)
   const session = { api, plan, wallet, options }
+  check(session)
+  await requireChain(session)
   const transactions: Transaction[] = []
   const done = await sendBatches(session, transactions)
   // After a batch, the nonces of the plan are not those of the account: an atomic batch takes one for all its steps.

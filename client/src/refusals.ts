@@ -8,8 +8,8 @@
  * - `unsupported`, `too_large`: the wallet does not take the request in this form, so it sent nothing.
  * - `duplicate`: the wallet has a batch with this id.
  * - `nonce`: a transaction with this nonce was mined, or waits.
- * - `refused`: the wallet answered with another error.
- * - `unknown`: no answer, or one that does not exclude that the wallet sent something.
+ * - `refused`: the wallet or its node checked the request and did not take it.
+ * - `unknown`: no answer, or any other error: none excludes that the wallet sent something before.
  */
 export type Refusal = 'rejected' | 'unsupported' | 'too_large' | 'duplicate' | 'nonce' | 'refused' | 'unknown'
 
@@ -35,22 +35,26 @@ const chainOf = (error: unknown): readonly unknown[] => {
 const codesIn = (chain: readonly unknown[]): readonly number[] =>
   chain.map((it) => Object(it).code).filter((code): code is number => Math.abs(Number(code)) >= 1_000)
 
-const codes: Readonly<Record<'rejected' | 'duplicate' | 'too_large' | 'unsupported', readonly number[]>> = {
+const codes: Readonly<Record<Exclude<Refusal, 'nonce' | 'unknown'>, readonly number[]>> = {
   rejected: [4001, 5000, 5750],
   duplicate: [5720],
   too_large: [5740],
+  // Another request is open already; the transaction is rejected.
+  refused: [-32002, -32003],
   unsupported: [4100, 4200, -32004, -32601, -32602, 5700, 5710, 5760],
 }
 
-/** Internal errors and lost connections: the wallet may have sent something before. */
-const UNCERTAIN: readonly number[] = [-32603, 1013, 4900, 4901]
+/** A node that already has a transaction was sent it, and what took too long may have been sent before. */
+const UNCERTAIN = /already known|known transaction|time(d )?[ -]?out/i
 
-/** In their order: the first one that matches decides. A node that already has a transaction was sent it. */
+/** In their order: the first one that matches decides. */
 const texts: readonly (readonly [Refusal, RegExp])[] = [
   ['rejected', /\buser (rejected|denied|cancell?ed)|ACTION_REJECTED/i],
-  ['unknown', /already known|known transaction/i],
-  ['refused', /insufficient funds/i],
   ['nonce', /nonce[ _]?(too|is too|has|provided|expired)|(old|invalid|bad) ?nonce|replacement (transaction|fee)/i],
+  [
+    'refused',
+    /insufficient funds|execution reverted|intrinsic gas|gas required exceeds|exceeds block gas|(less than|below).{0,20}base fee|underpriced/i,
+  ],
 ]
 
 /** The words of an error. The message of viem repeats the arguments of the request, which have a nonce too. */
@@ -61,11 +65,10 @@ const textOf = (error: unknown): string => {
 
 export const refusalOf = (error: unknown): Refusal => {
   const chain = chainOf(error)
-  const found = codesIn(chain)
-  for (const [refusal, known] of Object.entries(codes))
-    if (found.some((code) => known.includes(code))) return refusal as keyof typeof codes
   const text = [textOf(error), ...chain.map(textOf)].join(' ')
-  const worded = texts.find(([, pattern]) => pattern.test(text))?.[0]
-  if (worded !== undefined) return worded
-  return found.every((code) => UNCERTAIN.includes(code)) ? 'unknown' : 'refused'
+  if (UNCERTAIN.test(text)) return 'unknown'
+  // Only the outermost code is the answer to the request: others are of what the wallet did meanwhile.
+  const [code = 0] = codesIn(chain)
+  for (const [refusal, known] of Object.entries(codes)) if (known.includes(code)) return refusal as keyof typeof codes
+  return texts.find(([, pattern]) => pattern.test(text))?.[0] ?? 'unknown'
 }

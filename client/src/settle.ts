@@ -126,7 +126,13 @@ export const settle = async (
   for (let failures = 0; ; ) {
     const report: Report = (await handed.report?.(until)) ?? { hashes: handed.hashes, status: CONFIRMED }
     for (const hash of report.hashes) add(hash)
-    if (isNotSent(report) && watches.size === 0) {
+    // Of an id that the wallet has not acknowledged it proves nothing.
+    if (isNotSent(report) && watches.size === 0 && handed.problem === undefined) {
+      const found = await effects?.find(false, signal)
+      if (found !== undefined) {
+        for (const { hash } of found) add(hash)
+        return found
+      }
       const hint = 'Request a new plan when the wallet shows why.'
       throw new ExecutionError('wallet_failed', `the wallet did not send the batch: status ${report.status}`, hint, {
         batchId,

@@ -65,6 +65,29 @@ export const walletError = (cause: unknown, refusal: Refusal = refusalOf(cause))
 export const askWallet = (wallet: Wallet, method: string, params: readonly unknown[]): Promise<unknown> =>
   wallet.request({ method, params } as never, { retryCount: 0 } as never)
 
+/** The most that a user may take to decide, in milliseconds. */
+const DECISION_MS = 900_000
+
+/**
+ * Waits until the user has decided on `what`. Rejects as the wallet does, and when it does not answer in time. Throws
+ * ExecutionError when the signal is aborted: the user may still agree.
+ */
+export const askUser = async <T>(
+  asked: Promise<T>,
+  what: string,
+  signal: AbortSignal | undefined,
+  batchId?: string,
+): Promise<T> => {
+  try {
+    return await within(asked, DECISION_MS, 'the request', signal)
+  } catch (cause) {
+    asked.catch(() => {})
+    if (signal?.aborted !== true) throw cause
+    const hint = 'The wallet may still show the request, and send it when the user agrees: look it up there.'
+    throw new ExecutionError('aborted', `the wait for the wallet to send ${what} was aborted`, hint, { batchId, cause })
+  }
+}
+
 /** The same within a time: not every wallet answers. Rejects with the reason of the signal when it is aborted. */
 export const askWithin = async (
   wallet: Wallet,
@@ -73,15 +96,27 @@ export const askWithin = async (
   signal: AbortSignal | undefined,
 ): Promise<unknown> => {
   signal?.throwIfAborted()
+  return within(askWallet(wallet, method, params), ms, method, signal)
+}
+
+/** The result of a request within a time. Rejects with the reason of the signal when it is aborted. */
+const within = async <T>(
+  asked: Promise<T>,
+  ms: number,
+  method: string,
+  signal: AbortSignal | undefined,
+): Promise<T> => {
   const end = new AbortController()
   const stop = (): void => end.abort(signal?.reason)
   signal?.addEventListener('abort', stop)
+  // The request itself may have aborted it.
+  if (signal?.aborted) stop()
   const late = async (): Promise<never> => {
     await sleep(ms, end.signal)
     throw new Error(`${method}: no answer within ${ms} ms`)
   }
   try {
-    return await Promise.race([askWallet(wallet, method, params), late()])
+    return await Promise.race([asked, late()])
   } finally {
     signal?.removeEventListener('abort', stop)
     end.abort()

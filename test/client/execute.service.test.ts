@@ -78,6 +78,10 @@ const without = (own: () => Promise<unknown>, ...names: readonly string[]) =>
 const fault = (code: number, message?: string) => (): never => {
   throw walletFault(code, message)
 }
+/** An internal error of a wallet, around another one. */
+const wrapped = (code: number) => (): never => {
+  throw Object.assign(walletFault(-32603), { data: { code } })
+}
 const lost = (): never => {
   throw new TypeError('fetch failed')
 }
@@ -163,6 +167,29 @@ const buyers: Readonly<Record<string, Case>> = {
   'sends the batch and loses the answer': { answers: { wallet_sendCalls: sendsAndFails(lost) } },
   'sends the batch and reports an internal error': { answers: { wallet_sendCalls: sendsAndFails(fault(-32603)) } },
   'takes the batch for one that it has already': { answers: { wallet_sendCalls: sendsAndFails(fault(5720)) } },
+  'sends the batch and reports an internal error around a missing method': {
+    answers: { wallet_sendCalls: sendsAndFails(wrapped(-32601)) },
+  },
+  'sends the batch and reports an internal error around a rejection': {
+    answers: { wallet_sendCalls: sendsAndFails(wrapped(4001)) },
+  },
+  'sends the batch and reports an internal error around a large batch': {
+    answers: { wallet_sendCalls: sendsAndFails(wrapped(5740)) },
+  },
+  'sends the batch and reports that a method is missing': {
+    answers: { wallet_sendCalls: sendsAndFails(fault(-32601)) },
+  },
+  'sends the batch and reports a time-out of its node': {
+    answers: { wallet_sendCalls: sendsAndFails(fault(-32000, 'request timed out')) },
+  },
+  'sends the batch, loses the answer, and does not know the id': {
+    answers: { wallet_sendCalls: sendsAndFails(lost), wallet_getCallsStatus: async () => ({ status: 400 }) },
+  },
+  'names a block of the future': { answers: { eth_blockNumber: async () => '0xffffffffff' } },
+  'never answers about its capabilities': {
+    answers: { wallet_getCapabilities: () => new Promise(() => {}) },
+    sends: 2,
+  },
   'refuses batches of two': { answers: { wallet_sendCalls: fault(5740, 'bundle too large') } },
   'refuses a capability': { answers: { wallet_sendCalls: fault(5700) } },
   'refuses batches on this chain': { answers: { wallet_sendCalls: fault(5710) } },
@@ -330,6 +357,55 @@ describe('a step that fails', () => {
     const { positionIds } = await client.execute(plan, walletOf(answers, { batches: false }).wallet, options)
     expect(positionIds).toHaveLength(1)
     expect(await held()).toBe(before + 1)
+  })
+
+  test.each([-32000, -32005, -32603])(
+    'and reported as the error %i is found, and not sent by another method',
+    async (code) => {
+      const plan = await purchase()
+      const before = await held()
+      const failed = sendsAndFails(fault(code, 'request limit reached'))
+      const answers: Answers = { eth_sendTransaction: failed, wallet_sendTransaction: (own) => own() }
+      const made = walletOf(answers, { batches: false })
+      const { positionIds } = await client.execute(plan, made.wallet, { confirmationMs: 20_000 })
+      expect(positionIds).toHaveLength(1)
+      expect(await held()).toBe(before + 1)
+      expect(made.requested).not.toContain('wallet_sendTransaction')
+    },
+  )
+
+  test('on another chain than the step before is refused before it is sent', async () => {
+    const plan = await purchase()
+    const before = await held()
+    let sends = 0
+    const answers: Answers = {
+      eth_sendTransaction: (own) => {
+        sends += 1
+        return own()
+      },
+      eth_chainId: (own) => (sends === 0 ? own() : '0x38'),
+    }
+    const error = await failure(client.execute(plan, walletOf(answers, { batches: false }).wallet))
+    expect(error).toMatchObject({ code: 'wrong_chain' })
+    expect([sends, await held()]).toEqual([1, before])
+  })
+
+  test.each([
+    ['a batch', 'wallet_sendCalls', true],
+    ['a transaction', 'eth_sendTransaction', false],
+  ])('is not waited for after an abort while the wallet shows the request of %s', async (_, method, batches) => {
+    const plan = await purchase()
+    const leaving = new AbortController()
+    const answers: Answers = {
+      [method]: () => {
+        leaving.abort(new Error('the page closes'))
+        return new Promise(() => {})
+      },
+    }
+    const error = await failure(client.execute(plan, walletOf(answers, { batches }).wallet, { signal: leaving.signal }))
+    expect(error).toMatchObject({ code: 'aborted', cause: leaving.signal.reason })
+    expect(error.batchId === undefined).toBe(!batches)
+    expect(`${error.message} ${error.hint}`).not.toMatch(DENIES)
   })
 
   test('and cannot be found is an error that does not deny it', async () => {
