@@ -712,7 +712,7 @@ export interface paths {
         put?: never;
         /**
          * Retrieve the portfolios of up to 100 wallets, in the order of the request
-         * @description Reads the index. Each claimable amount comes with the request that builds its claim transaction. `chains` reports the status and freshness of each chain. The response is a 503 only when the data of every chain is unavailable, or older than `minBlock` or `afterTx` requires.
+         * @description Reads the index. Each claimable amount comes with the request that builds its claim transaction. `chains` reports the status and freshness of each chain. The response is a 503 only when the data of every chain is unavailable, or older than `minBlock` or `afterTx` requires. A few wallets are read at a time, so portfolios can be as of different blocks: `chains` of each names its own, and the headers name the oldest.
          */
         post: operations["postWalletsPortfolio"];
         delete?: never;

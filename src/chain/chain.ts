@@ -134,8 +134,11 @@ const FOREIGN = { atOnce: 4, waiting: 32 }
 /** The most transactions that are executed again at the same time, and the most that wait. */
 const REPLAYS = { atOnce: 1, waiting: 16 }
 
-/** Most reads of balances that wait for their turn: many clients may ask at once, and the answers are not cached. */
-const MAX_WAITING_BALANCES = 1_000
+/**
+ * The most concurrent reads of balances, and the most that wait: each keeps a node busy for longer than other reads do,
+ * many clients may ask at once, and the answers are not cached.
+ */
+const BALANCES = { atOnce: 2, waiting: 1_000 }
 
 /** Cached answers of each chain. */
 const CACHE = { maxEntries: 20_000, maxBytes: 32 * 2 ** 20 }
@@ -167,7 +170,7 @@ export const createChain = (options: ChainOptions): Chain => {
     })
   const simulations = limitOf('simulations')
   const broadcasts = limitOf('broadcasts')
-  const balances = limitOf('reads of balances', { waiting: MAX_WAITING_BALANCES })
+  const balances = limitOf('reads of balances', BALANCES)
   const foreign = limitOf('calls of contracts that are not configured', FOREIGN)
   const replays = limitOf('reverted transactions', REPLAYS)
   const known = createKnownCode(deployment)

@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import type { Chain } from '../chain/chain.ts'
 import type { Block } from '../chain/rpc/requests.ts'
 import { entities } from '../protocol/entities.ts'
-import { claimablesOf } from '../reads/listings/portfolio.ts'
+import { claimablesIn, portfoliosOf } from '../reads/listings/portfolio.ts'
 import type { ListSources } from '../reads/listings/sources.ts'
 import { type Action, type ActionName, actions } from './actions.ts'
 import { baseOf, type Draft, type Situation, tokensOf } from './draft.ts'
@@ -52,7 +52,9 @@ const EARNINGS: Payable = 'creator-earnings'
 export const draftClaims = async (situation: Situation, lists: ListSources): Promise<Draft> => {
   const { chainId, deployment } = situation.chain
   // The fees of other claims add to the earnings of a creator.
-  const { claimables } = await claimablesOf(lists, [chainId], [situation.intent.from])
+  const { claimables } = claimablesIn(
+    await portfoliosOf(lists, { wallets: [situation.intent.from], chainIds: [chainId] }),
+  )
   const found = claimables.toSorted((a, b) => Number(a.kind === EARNINGS) - Number(b.kind === EARNINGS))
   const taken = found.slice(0, MAX_TRIED)
   const steps = taken.flatMap(({ kind, id }): Step[] => {

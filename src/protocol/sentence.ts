@@ -24,7 +24,7 @@ const MAX_CHARACTERS = 40
  * are written from right to left would change the order of the digits around them.
  */
 const UNSAFE =
-  /[^\p{L}\p{N}\p{P}\p{S} ]|[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/gu
+  /[^\p{L}\p{N}\p{P}\p{S} ]|[\p{Default_Ignorable_Code_Point}\u2800]|[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/gu
 
 /** A short text that reads the same as its characters, in one line. */
 const plainText = (text: string): string =>

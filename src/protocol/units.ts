@@ -17,6 +17,12 @@ const names: Readonly<Record<Unit, string>> = {
 const PLAIN = /^\d{1,6}(?:\.\d{1,6})?$/
 const TIME = /^\d{4}-\d\d-\d\d(?:T[\d:.]{5,12}(?:Z|[+-]\d\d:\d\d)?)?$/
 
+/** Whether a text is a day that exists, or a time of a zone, after 1970: other times have no example of their own. */
+const isTime = (text: string): boolean => {
+  const at = TIME.test(text) && (text.length === 10 || /Z|[+-]\d\d:\d\d$/.test(text)) ? Date.parse(text) : Number.NaN
+  return at > 0 && (text.length > 10 || new Date(at).toISOString().startsWith(text))
+}
+
 /** The decimals of a rate. */
 const RATE_DECIMALS = 6
 
@@ -31,7 +37,7 @@ const exampleOf = (unit: Unit, given: string): readonly [plain: string, sent: st
   if (unit === 'number') return null
   if (unit === 'amount') return ['1.5 of a token with 6 decimals', '1500000']
   if (unit === 'rate') return PLAIN.test(given) ? [given, scaled(given)] : ['11.4', '11400000']
-  const time = TIME.test(given) && !Number.isNaN(Date.parse(given)) ? given : '2027-01-01T00:00:00Z'
+  const time = isTime(given) ? given : '2027-01-01T00:00:00Z'
   return [time, String(Math.floor(Date.parse(time) / 1_000))]
 }
 

@@ -96,7 +96,11 @@ test.each([
   ['null', 'null', 'is required: expected a JSON object'],
   ['a list', '[]', 'expected a JSON object'],
   ['a text', '"x"', 'expected a JSON object'],
-  ['no JSON', '{chainId: 8453}', 'expected valid JSON: names and texts in double quotes, no comma after the last'],
+  [
+    'no JSON',
+    '{chainId: 8453}',
+    'expected valid JSON: names and texts in double quotes, no comma after the last, and no field `__proto__` or `constructor`',
+  ],
 ])('a body that is %s is refused with what is expected', async (_, payload, message) => {
   const sent = payload !== undefined && { payload, headers: { 'content-type': 'application/json' } }
   const { status, error } = await api.send({ method: 'POST', url: '/v1/tx/hedge/deposit', ...sent })

@@ -20,7 +20,8 @@ const refusals: Readonly<Record<string, (request: FastifyRequest) => string>> = 
     return `expected JSON with the header content-type: application/json, got ${given === undefined ? 'no content type' : clip(given, MAX_TYPE)}`
   },
   FST_ERR_CTP_EMPTY_JSON_BODY: () => 'is required: expected a JSON object',
-  FST_ERR_CTP_INVALID_JSON_BODY: () => 'expected valid JSON: names and texts in double quotes, no comma after the last',
+  FST_ERR_CTP_INVALID_JSON_BODY: () =>
+    'expected valid JSON: names and texts in double quotes, no comma after the last, and no field `__proto__` or `constructor`',
   FST_ERR_BAD_URL: () => 'the path has an invalid percent-encoding',
   FST_ERR_MAX_PARAM_LENGTH: () => `a parameter of the path is longer than ${MAX_PARAM_LENGTH} characters`,
 }

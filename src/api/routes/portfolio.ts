@@ -10,6 +10,7 @@ import type { RevertedMeta } from '../../reads/freshness/reverted.ts'
 import { balancesOf } from '../../reads/listings/balances.ts'
 import { Balances, BalancesQuery } from '../../reads/listings/balances-records.ts'
 import { type Portfolios, portfoliosOf } from '../../reads/listings/portfolio.ts'
+import { portfoliosInParts } from '../../reads/listings/portfolio-parts.ts'
 import {
   Portfolio,
   PortfolioBody,
@@ -85,7 +86,7 @@ export const portfolioRoutes: CachedRoutes<{ readonly sources: ListSources }> = 
       const asked = { wallets, chainIds, state: query.state, include, atLeast: atLeast?.block ?? null }
       const [found, withBalances] = await Promise.all([
         afterRefresh(waits, client, () => turns.page(client, () => portfoliosOf(sources, asked))),
-        query.include?.includes('balances') === true ? addBalances(sources, { ...asked, client }) : null,
+        query.include?.includes('balances') === true ? addBalances(sources, { ...asked, client, turns }) : null,
       ])
       reply.header('cache-control', live ? 'no-store' : REVALIDATE)
       if (withBalances !== null) return sendPortfolios(reply, found, found.records.map(withBalances), reverted)
@@ -110,7 +111,7 @@ export const portfolioRoutes: CachedRoutes<{ readonly sources: ListSources }> = 
       const chainIds = chainsOf(query.chainId)
       const atLeast = await awaitHead(waits, client, chainIds, query)
       const meta = markReverted(reply, atLeast)
-      const asked = { client, wallets: [params.addr], chainIds, atLeast: atLeast?.block ?? null }
+      const asked = { client, turns, wallets: [params.addr], chainIds, atLeast: atLeast?.block ?? null }
       const { records, freshness, fault } = await balancesOf(sources, asked)
       if (fault !== null) throw fault
       reply.headers({ ...freshnessHeaders(freshness), 'cache-control': 'no-store' })
@@ -121,6 +122,7 @@ export const portfolioRoutes: CachedRoutes<{ readonly sources: ListSources }> = 
   const many: Operation = {
     ...about,
     summary: 'Retrieve the portfolios of up to 100 wallets, in the order of the request',
+    description: `${about.description} A few wallets are read at a time, so portfolios can be as of different blocks: \`chains\` of each names its own, and the headers name the oldest.`,
   }
   app.post<{ Body: z.output<typeof PortfolioBody>; Querystring: z.output<typeof PortfoliosQuery> }>(
     '/wallets/portfolio',
@@ -139,8 +141,8 @@ export const portfolioRoutes: CachedRoutes<{ readonly sources: ListSources }> = 
       const reverted = markReverted(reply, atLeast)
       const asked = { ...body, chainIds, include: inclusionsOf(query.include), atLeast: atLeast?.block ?? null }
       const [found, withBalances] = await Promise.all([
-        afterRefresh(waits, client, () => turns.long(client, () => portfoliosOf(sources, asked))),
-        query.include?.includes('balances') === true ? addBalances(sources, { ...asked, client }) : null,
+        afterRefresh(waits, client, () => turns.long(client, () => portfoliosInParts(sources, asked))),
+        query.include?.includes('balances') === true ? addBalances(sources, { ...asked, client, turns }) : null,
       ])
       if (isLive(query.include)) reply.header('cache-control', 'no-store')
       const records = withBalances === null ? found.records : found.records.map(withBalances)

@@ -7,7 +7,7 @@ import { awaitIndex, DEFAULT_WAIT_MS, untilRefreshed } from '../../reads/freshne
 import { type Freshness, freshnessHeaders } from '../../reads/freshness/freshness.ts'
 import type { Client } from '../../reads/freshness/waits.ts'
 import { noLastEventId } from '../../reads/listings/feed-meta.ts'
-import { claimablesOf } from '../../reads/listings/portfolio.ts'
+import { claimablesOf } from '../../reads/listings/portfolio-parts.ts'
 import {
   feedOf,
   filterOf,
@@ -94,7 +94,7 @@ export const settlementRoutes: CachedRoutes<{
       await waits.during(chainId, client, (polls, signal) =>
         untilRefreshed(polls, `settlements of chain ${chainId}`, { deadline, signal }),
       )
-    const { claimables, isComplete } = await turns.long(client, () => claimablesOf(lists, chainIds, wallets))
+    const { claimables, isComplete } = await turns.long(client, () => claimablesOf(lists, { wallets, chainIds }))
     const data = items.map((item) => ({
       ...item,
       claimables: claimables.filter((it) => it.chainId === item.chainId && it.eventId === item.eventId),

@@ -142,7 +142,13 @@ const parseSums = (line: string): Sums => {
     decimals: decimals ? Number(decimals) : null,
   }
   const isStored = stored.symbol !== null || stored.decimals !== null
-  const found = { wallet: Number(nth) - 1, chainId, token, claims: Number(claims), figures: rest.map(BigInt) }
+  const found = {
+    wallet: Number(nth) - 1,
+    chainId,
+    token,
+    claims: Number(claims),
+    figures: rest.map((amount) => (amount === '0' ? 0n : BigInt(amount))),
+  }
   return { kind: kinds.find((it) => it === kind) ?? 'event', ...found, stored: isStored ? stored : null }
 }
 

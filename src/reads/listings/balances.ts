@@ -10,6 +10,7 @@ import { answerTooOld } from '../freshness/consistency.ts'
 import type { Freshness } from '../freshness/freshness.ts'
 import type { Client } from '../freshness/waits.ts'
 import { chainOf } from '../read.ts'
+import type { ReadTurns } from '../turns.ts'
 import { type Balances, MAX_TOKENS } from './balances-records.ts'
 import type { ListSources } from './sources.ts'
 
@@ -27,6 +28,7 @@ const amount = (value: bigint | null): string | null => (value === null ? null :
 
 type Asked = {
   readonly client: Client
+  readonly turns: Pick<ReadTurns, 'page'>
   readonly wallets: readonly Address[]
   readonly chainIds: readonly ChainId[]
   /** The oldest block of the one chain that the answer may be as of. */
@@ -90,9 +92,10 @@ export const balancesOf = async (
   sources: Pick<ListSources, 'chains' | 'lists'>,
   asked: Asked,
 ): Promise<WalletBalances> => {
-  const { chainIds, atLeast } = asked
+  const { chainIds, atLeast, client, turns } = asked
   const wallets = [...new Set(asked.wallets)]
-  const held = await sources.lists.heldTokens(wallets, chainIds, MAX_TOKENS).catch(nullIfUnavailable)
+  const readHeld = () => sources.lists.heldTokens(wallets, chainIds, MAX_TOKENS)
+  const held = await turns.page(client, readHeld).catch(nullIfUnavailable)
   let fault: ServiceError | null = null
   const answers = await Promise.all(
     chainIds.map(async (chainId) => {

@@ -1,7 +1,7 @@
 import { createTurns } from '../../lib/turns.ts'
 
 /** Most rows that are handled in one turn of the event loop: it then takes about as long as a page. */
-const ROWS_PER_TURN = 250
+const ROWS_PER_TURN = 150
 
 /** Other requests are handled between two turns of all long reads. */
 const turn = createTurns({ restMs: 1 })

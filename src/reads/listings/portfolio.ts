@@ -229,22 +229,13 @@ export const portfoliosOf = async (
 /** What a wallet can claim, and from which event. */
 export type WalletClaimable = Claimable & { readonly wallet: Address; readonly eventId: number }
 
-/**
- * Reads what wallets can claim, as their portfolios list it, with the events, and whether these are
- * all claims.
- * Throws as `portfoliosOf` does.
- */
-export const claimablesOf = async (
-  sources: ListSources,
-  chainIds: readonly ChainId[],
-  wallets: readonly Address[],
-): Promise<{ readonly claimables: readonly WalletClaimable[]; readonly isComplete: boolean }> => {
-  const { records } = await portfoliosOf(sources, { wallets, chainIds })
+/** What wallets can claim, by their portfolios, with the events, and whether these are all claims. */
+export const claimablesIn = ({ records }: Pick<Portfolios, 'records'>) => {
   const portfolios = records.map((record) => JSON.parse(record) as PortfolioRecord)
-  return { claimables: portfolios.flatMap(claimablesIn), isComplete: portfolios.every((it) => it.claimablesComplete) }
+  return { claimables: portfolios.flatMap(claimsIn), isComplete: portfolios.every((it) => it.claimablesComplete) }
 }
 
-const claimablesIn = ({ wallet, claimables, positions, deposits }: PortfolioRecord): readonly WalletClaimable[] => {
+const claimsIn = ({ wallet, claimables, positions, deposits }: PortfolioRecord): readonly WalletClaimable[] => {
   type Member = { readonly chainId: ChainId; readonly id: number; readonly eventId: number }
   const eventOf = (rows: readonly Member[]): ReadonlyMap<string, number> =>
     new Map(rows.map(({ chainId, id, eventId }) => [`${chainId} ${id}`, eventId]))

@@ -33,7 +33,7 @@ const gasBurner = ({ chainId, wallets, diamond }: UnfairOrders): UnfairCaller =>
 })
 
 const heavyTraces = ({ chainId, reverted }: UnfairOrders): UnfairCaller => ({
-  ...{ perSecond: 50, atOnce: 8, least: 10 },
+  ...{ perSecond: 50, atOnce: 8, least: 3 },
   attack: (turn) => ({ path: `/v1/transactions/${chainId}/${pick(reverted as readonly Hex[], turn)}` }),
 })
 

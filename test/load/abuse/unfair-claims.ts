@@ -68,15 +68,23 @@ export const unfairClaimsOf = (row: Row, rule: 'strict' | 'lenient'): Claim[] =>
     (total, [status, times]) => total + (status === 'broken' ? 0 : times),
     0,
   )
+  const shown = (kinds: readonly Comparison[]): string =>
+    kinds.map((it) => `${it.kind} ${ms(it.attack)} ms (idle ${ms(it.idle)}, x ${it.ratio.toFixed(1)})`).join(', ')
+  const [all, ...kinds] = comparisons
   const paused = [...new Set([...idle.paused, ...attack.paused])]
   const claims: readonly (Claim & { readonly isStrict?: boolean })[] = [
     {
       claim: `${name}: the p95 of an honest caller stays below ${MAX_RATIO} times its idle p95`,
-      measured: comparisons
-        .map((it) => `${it.kind} ${ms(it.attack)} ms (idle ${ms(it.idle)}, x ${it.ratio.toFixed(1)})`)
-        .join(', '),
+      measured: shown(all === undefined ? [] : [all]),
+      target: `x ${MAX_RATIO}, of an idle p95 of ${FLOOR_MS} ms at least`,
+      isMet: all !== undefined && all.ratio < MAX_RATIO,
+      isStrict: true,
+    },
+    {
+      claim: `${name}: so does the p95 of each kind of request`,
+      measured: shown(kinds),
       target: `x ${MAX_RATIO} each, of an idle p95 of ${FLOOR_MS} ms at least`,
-      isMet: comparisons.every(({ ratio }) => ratio < MAX_RATIO),
+      isMet: kinds.every(({ ratio }) => ratio < MAX_RATIO),
       isStrict: true,
     },
     {
