@@ -211,7 +211,10 @@ export const createChain = (options: ChainOptions): Chain => {
       known.runsForeign(tx)
         ? simulate(node, tx, ofCaller(foreign, caller), known.isForeign(tx.to) ? FOREIGN_GAS : MAX_GAS)
         : simulate(node, tx, ofCaller(simulations, caller)),
-    simulateSigned: (call, caller) => simulateSigned(node, call, ofCaller(simulations, caller)),
+    simulateSigned(call, caller) {
+      const isForeign = call.to === null || known.runsForeign({ to: call.to, data: call.input })
+      return simulateSigned(node, call, ofCaller(isForeign ? foreign : simulations, caller), isForeign)
+    },
     balances: (block, holdings, caller) =>
       ofCaller(balances, caller)(() => readBalances(node, block, { spender: deployment.diamond, holdings })),
     broadcast: (signedTx, caller) =>

@@ -26,7 +26,8 @@ export type KnownCode = {
   isForeign(address: Address): boolean
   /**
    * Whether a call may run foreign code: of its target, or of an address among the arguments of a call of the protocol.
-   * Functions of the owner call such addresses, and anyone may simulate a call of the owner.
+   * Functions of the owner call such addresses, and anyone may simulate a call of the owner. Of a known token only the
+   * functions of ERC-20 run nothing else: others may ask a contract whether a signature is its own (EIP-1271).
    */
   runsForeign(call: Call): boolean
 }
@@ -43,6 +44,9 @@ const addressesIn = (data: Hex): Address[] => {
   return words.flatMap((word): Address[] => (ADDRESS.test(word) ? [`0x${word.slice(24)}`] : []))
 }
 
+/** The selectors of `transfer`, `approve` and `transferFrom`. */
+const ERC20: readonly string[] = ['0xa9059cbb', '0x095ea7b3', '0x23b872dd']
+
 /** Creates the known contracts of a deployment: the protocol, its configured tokens, and the tokens that are learnt. */
 export const createKnownCode = (deployment: Deployment): KnownCode => {
   const configured = [deployment.diamond, ...configuredTokens(deployment).map(({ token }) => token)]
@@ -56,6 +60,10 @@ export const createKnownCode = (deployment: Deployment): KnownCode => {
   return {
     isForeign,
     learnToken: (token) => void tokens.set(token.toLowerCase(), true),
-    runsForeign: ({ to, data }) => isForeign(to) || (to.toLowerCase() === diamond && addressesIn(data).some(isForeign)),
+    runsForeign({ to, data }) {
+      if (isForeign(to)) return true
+      if (to.toLowerCase() === diamond) return addressesIn(data).some(isForeign)
+      return !ERC20.includes(data.slice(0, 10).toLowerCase())
+    },
   }
 }

@@ -1,4 +1,4 @@
-import { type Address, encodeFunctionData, type Hex, maxUint256, parseAbi } from 'viem'
+import { type Address, encodeFunctionData, type Hex, maxUint256, parseAbi, toFunctionSelector } from 'viem'
 import { afterAll, describe, expect, inject, onTestFinished, test, vi } from 'vitest'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
 import { openApp } from '../support/app.ts'
@@ -213,4 +213,15 @@ test('a call of the protocol runs foreign code when it names a foreign address, 
   expect([runs(allows(stranger)), runs(allows(protocol.usdc)), runs('0x', stranger)]).toEqual([true, false, true])
   const args = [1n, 2n ** 90n, maxUint256, 2n ** 64n - 1n] as const
   expect(runs(encodeFunctionData({ abi: protocolAbi, functionName: 'buyProtection', args }))).toBe(false)
+})
+
+test('a call of a known token runs foreign code unless it is a function of ERC-20', async () => {
+  const app = await open()
+  const chain = app.sources.chains.get(8453)
+  const runs = (signature: string) =>
+    chain?.runsForeign({ to: protocol.usdc, data: `${toFunctionSelector(signature)}${'00'.repeat(96)}` })
+  const plain = ['transfer(address,uint256)', 'approve(address,uint256)', 'transferFrom(address,address,uint256)']
+  expect(plain.map(runs)).toEqual([false, false, false])
+  // It asks the contract `owner` whether the signature is its own.
+  expect(runs('permit(address,address,uint256,uint256,bytes)')).toBe(true)
 })
