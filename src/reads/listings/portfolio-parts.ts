@@ -15,28 +15,31 @@ const readParts = async <T>(
   wallets: readonly Address[],
   read: (wallets: readonly Address[]) => Promise<T>,
 ): Promise<readonly T[]> => {
-  const unique = [...new Set(wallets)]
   const parts: T[] = []
-  for (let first = 0; first < unique.length; first += WALLETS_AT_ONCE)
-    parts.push(await read(unique.slice(first, first + WALLETS_AT_ONCE)))
+  for (let first = 0; first < wallets.length; first += WALLETS_AT_ONCE)
+    parts.push(await read(wallets.slice(first, first + WALLETS_AT_ONCE)))
   return parts
 }
 
-/** The freshness of two parts together: that of the older one. */
-const older = (a: Freshness, b: Freshness): Freshness => ({
-  ...((a.block?.number ?? 0n) <= (b.block?.number ?? 0n) ? a : b),
-  stale: a.stale || b.stale,
-  ...(a.lagSeconds !== undefined && b.lagSeconds !== undefined && { lagSeconds: Math.max(a.lagSeconds, b.lagSeconds) }),
-})
+/** The freshness of two parts together: that of the older one, with the greater lag if both are known. */
+const older = (a: Freshness, b: Freshness): Freshness => {
+  const { lagSeconds: _, ...oldest } = (a.block?.number ?? 0n) <= (b.block?.number ?? 0n) ? a : b
+  const isKnown = a.lagSeconds !== undefined && b.lagSeconds !== undefined
+  return {
+    ...oldest,
+    stale: a.stale || b.stale,
+    ...(isKnown && { lagSeconds: Math.max(a.lagSeconds, b.lagSeconds) }),
+  }
+}
 
 /** Reads the portfolios of wallets, in their order. Throws as `portfoliosOf` does. */
 export const portfoliosInParts = async (
   sources: ListSources,
   asked: Parameters<typeof portfoliosOf>[1],
 ): Promise<Portfolios> => {
-  const parts = await readParts(asked.wallets, (wallets) => portfoliosOf(sources, { ...asked, wallets }))
-  const records = parts.flatMap((part) => part.records)
   const unique = [...new Set(asked.wallets)]
+  const parts = await readParts(unique, (wallets) => portfoliosOf(sources, { ...asked, wallets }))
+  const records = parts.flatMap((part) => part.records)
   const recordOf = new Map(unique.map((wallet, nth) => [wallet, records[nth] ?? '']))
   return {
     isIndexed: parts.every(({ isIndexed }) => isIndexed),
@@ -54,7 +57,7 @@ export const claimablesOf = async (
   sources: ListSources,
   { wallets, ...asked }: Pick<Parameters<typeof portfoliosOf>[1], 'wallets' | 'chainIds'>,
 ): Promise<{ readonly claimables: readonly WalletClaimable[]; readonly isComplete: boolean }> => {
-  const parts = await readParts(wallets, async (part) =>
+  const parts = await readParts([...new Set(wallets)], async (part) =>
     claimablesIn(await portfoliosOf(sources, { ...asked, wallets: part })),
   )
   return {
