@@ -1,0 +1,23 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { transform } from 'esbuild'
+import { describe, expect, it } from 'vitest'
+import { withFault } from './fault.ts'
+import { lists } from './lists.ts'
+
+const files = lists.flatMap((list) => Object.entries(list))
+
+describe('the lists of deliberate faults', () => {
+  it('have each file once', () => {
+    const paths = files.map(([path]) => path)
+    expect(paths.filter((path, position) => paths.indexOf(path) !== position)).toEqual([])
+  })
+
+  it.each(files)('of %s fit its text, are programs, differ, and have tests', async (path, { tests, faults }) => {
+    const text = readFileSync(path, 'utf8')
+    const faulty = faults.map((fault) => withFault(text, fault))
+    for (const code of faulty) await transform(code, { loader: 'ts' })
+    expect(new Set(faulty).size).toBe(faults.length)
+    expect(tests.length).toBeGreaterThan(0)
+    expect(tests.filter((test) => !existsSync(test))).toEqual([])
+  })
+})

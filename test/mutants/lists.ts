@@ -1,0 +1,21 @@
+import type { Faults } from './fault.ts'
+import { apiFaults } from './faults/api.ts'
+import { clientFaults } from './faults/client.ts'
+import { dbFaults } from './faults/db.ts'
+import { indexerFaults } from './faults/indexer.ts'
+import { listingsFaults } from './faults/listings.ts'
+import { plansFaults } from './faults/plans.ts'
+import { readsFaults } from './faults/reads.ts'
+import { webhooksFaults } from './faults/webhooks.ts'
+
+/** All lists of faults. A file is in one of them. */
+export const lists: readonly Faults[] = [
+  apiFaults,
+  clientFaults,
+  dbFaults,
+  indexerFaults,
+  listingsFaults,
+  plansFaults,
+  readsFaults,
+  webhooksFaults,
+]
