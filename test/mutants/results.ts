@@ -14,11 +14,15 @@ export type Results = {
   set(key: string, verdict: Verdict): void
 }
 
-export const keyOf = (file: string, fault: Fault, tests: readonly string[]): string => {
+/** A hash of the contents of files, and of texts. */
+export const hashOf = (paths: readonly string[], texts: readonly string[] = []): string => {
   const hash = createHash('sha256')
-  for (const path of [file, ...tests]) hash.update(readFileSync(path)).update('\0')
-  return hash.update(fault[0]).update('\0').update(fault[1]).digest('hex')
+  for (const content of [...paths.map((path) => readFileSync(path)), ...texts]) hash.update(content).update('\0')
+  return hash.digest('hex')
 }
+
+export const keyOf = (file: string, [find, replacement]: Fault, tests: readonly string[]): string =>
+  hashOf([file, ...tests], [find, replacement])
 
 const read = (): Record<string, Verdict> => {
   try {

@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
 import { startTestPostgres } from '../support/services.ts'
 import type { Fault, FaultyFile } from './fault.ts'
 import { lists } from './lists.ts'
@@ -26,7 +25,7 @@ const repositoryFiles = (): string[] =>
  * Tries each listed fault of the files that begin with `only`, several at a time, each in its own copy of the
  * repository, with one database server for all. Prints each as it ends. Results of earlier runs are taken over.
  */
-export const runFaults = async (only: string, jobs = availableParallelism()): Promise<Outcome[]> => {
+export const runFaults = async (only: string, jobs: number): Promise<Outcome[]> => {
   const results = openResults()
   const files = lists.flatMap((list) => Object.entries(list)).filter(([file]) => file.startsWith(only))
   const toTask = ([file, { tests, faults }]: [string, FaultyFile]): Task[] =>

@@ -1,5 +1,7 @@
+import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { runFaults } from './run-faults.ts'
+import { runStryker } from './run-stryker.ts'
 import { report, scores, shareOf, TARGET } from './score.ts'
 
 /*
@@ -7,18 +9,23 @@ import { report, scores, shareOf, TARGET } from './score.ts'
  *
  *   npm run mutants                            everything; takes hours, continues where an earlier run ended
  *   npm run mutants -- --only src/db/index     files whose path begins with this
- *   npm run mutants -- --faults                the listed faults only, without those that Stryker makes
+ *   npm run mutants -- --part lists            the listed faults only
+ *   npm run mutants -- --part stryker          the changes that Stryker makes only
  *   npm run mutants -- --jobs 1                faults tried at a time; as many as there are cores unless given
  */
 
 const { values } = parseArgs({
   options: {
     only: { type: 'string', default: '' },
-    faults: { type: 'boolean', default: false },
-    jobs: { type: 'string' },
+    part: { type: 'string' },
+    jobs: { type: 'string', default: `${availableParallelism()}` },
   },
 })
 
-const outcomes = await runFaults(values.only, values.jobs === undefined ? undefined : Number(values.jobs))
+const jobs = Number(values.jobs)
+const outcomes = [
+  ...(values.part === 'stryker' ? [] : await runFaults(values.only, jobs)),
+  ...(values.part === 'lists' ? [] : await runStryker(values.only, jobs)),
+]
 console.log(`\n${report(outcomes)}`)
 process.exitCode = scores(outcomes).every((row) => shareOf(row) >= TARGET) ? 0 : 1

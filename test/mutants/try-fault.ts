@@ -71,14 +71,22 @@ const runTests = async (
   }
   child.stdout.on('data', keep)
   child.stderr.on('data', keep)
+  /** Ends what is left of the run: the processes that tests started, and a worker whose fault is an endless loop. */
+  const endGroup = (): void => {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+    }
+  }
   let timedOut = false
   const timer = setTimeout(() => {
     timedOut = true
-    // The group includes the processes that tests started.
-    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+    endGroup()
   }, timeoutMs)
-  const code = await new Promise<number | null>((resolve) => child.on('close', resolve))
+  const code = await new Promise<number | null>((resolve) => child.on('exit', resolve))
   clearTimeout(timer)
+  endGroup()
   const ms = performance.now() - started
   if (timedOut) return { noticedBy: `no end after ${timeoutMs / 1_000} s`, ms }
   if (code === 0) return { noticedBy: null, ms }

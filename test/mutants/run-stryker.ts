@@ -1,0 +1,82 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { Stryker } from '@stryker-mutator/core'
+import { z } from 'zod'
+import { pure } from './pure.ts'
+import { hashOf, RESULTS } from './results.ts'
+import type { Outcome } from './score.ts'
+
+const Report = z.object({
+  files: z.record(
+    z.string(),
+    z.object({
+      mutants: z.array(
+        z.object({
+          status: z.string(),
+          replacement: z.string().default(''),
+          location: z.object({ start: z.object({ line: z.number(), column: z.number() }) }),
+        }),
+      ),
+    }),
+  ),
+})
+
+/** Changes of texts and of tables are left out: they change what is said, not what is done. */
+const LEFT_OUT = ['StringLiteral', 'ObjectLiteral', 'ArrayDeclaration', 'Regex']
+
+/** The files that patterns of paths match. */
+const filesOf = (patterns: readonly string[]): string[] =>
+  execFileSync('git', ['ls-files', '-co', '--exclude-standard', '--', ...patterns.map((it) => `:(glob)${it}`)], {
+    encoding: 'utf8',
+  })
+    .split('\n')
+    .filter((file) => file !== '' && existsSync(file))
+
+const outcomesOf = (file: string, reportFile: string): Outcome[] => {
+  const { files } = Report.parse(JSON.parse(readFileSync(reportFile, 'utf8')))
+  return Object.values(files).flatMap(({ mutants }) =>
+    mutants.flatMap(({ status, replacement, location: { start } }): Outcome[] => {
+      const text = `${start.line}:${start.column} ${replacement.replace(/\s+/g, ' ').slice(0, 120)}`
+      if (status === 'Killed' || status === 'Timeout') return [{ file, text, result: 'noticed' }]
+      // Lines that no pure test runs belong to the lists.
+      return status === 'Survived' ? [{ file, text, result: 'survived' }] : []
+    }),
+  )
+}
+
+/**
+ * Lets Stryker change pure code, one file after the other, and runs the pure tests near it. Prints a line for each
+ * file. A file whose text and tests are those of an earlier run is taken over from it.
+ */
+export const runStryker = async (only: string, jobs: number): Promise<Outcome[]> => {
+  const tasks = pure.flatMap(({ code, tests }) =>
+    filesOf(code).map((file) => ({ file, tests: filesOf(tests).filter((test) => !test.includes('.service.')) })),
+  )
+  const chosen = tasks.filter(({ file }) => file.startsWith(only))
+  const outcomes: Outcome[] = []
+  for (const [at, { file, tests }] of chosen.entries()) {
+    const reportFile = `${RESULTS}/stryker/${file.replaceAll('/', '-')}.${hashOf([file, ...tests])}.json`
+    if (!existsSync(reportFile)) {
+      process.env.MUTANTS_TESTS = tests.join(' ')
+      const stryker = new Stryker({
+        testRunner: 'vitest',
+        plugins: ['@stryker-mutator/vitest-runner'],
+        vitest: { configFile: 'test/mutants/vitest.config.ts' },
+        mutate: [file],
+        mutator: { excludedMutations: LEFT_OUT },
+        reporters: ['json'],
+        jsonReporter: { fileName: reportFile },
+        tempDirName: `${RESULTS}/stryker-files`,
+        ignorePatterns: ['dist', RESULTS],
+        concurrency: jobs,
+        logLevel: 'error',
+      })
+      await stryker.runMutationTest()
+    }
+    const found = outcomesOf(file, reportFile)
+    const noticed = found.filter(({ result }) => result === 'noticed').length
+    console.log(`${at + 1}/${chosen.length} ${file}: ${noticed} of ${found.length} changes noticed`)
+    outcomes.push(...found)
+  }
+  return outcomes
+}
