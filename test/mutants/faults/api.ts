@@ -1,3 +1,4 @@
 import type { Faults } from '../fault.ts'
+import { responseCacheFaults } from './api-response-cache.ts'
 
-export const apiFaults: Faults = {}
+export const apiFaults: Faults = { ...responseCacheFaults }

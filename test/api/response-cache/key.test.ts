@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { cacheKey } from '../../src/api/response-cache/key.ts'
+import { cacheKey } from '../../../src/api/response-cache/key.ts'
 
 const wallet = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 const lower = wallet.toLowerCase()
