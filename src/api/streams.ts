@@ -150,8 +150,11 @@ export const createStreams = <I extends StreamItem, F>(deps: {
     finish(stream, `retry: ${retry}\n${notice('end', 'the service restarts')}`, CLOSE_TIMEOUT_MS)
   }
 
+  /** The stream of a client that left is removed a moment after its response is destroyed. */
+  const isOpen = (stream: Stream<F>): boolean => streams.has(stream) && !stream.response.destroyed
+
   const write = (stream: Stream<F>, text: string): void => {
-    if (!streams.has(stream) || text === '') return
+    if (!isOpen(stream) || text === '') return
     // Data written in this tick stays buffered until the tick ends, so the limit is checked before the write.
     if (stream.response.writableLength > maxBufferedBytes) drop(stream, 'too slow')
     else stream.response.write(text)
@@ -159,7 +162,7 @@ export const createStreams = <I extends StreamItem, F>(deps: {
 
   /** Writes the items in memory that were not sent yet. */
   const deliver = (stream: Stream<F>): void => {
-    if (stream.isCatchingUp || !streams.has(stream)) return
+    if (stream.isCatchingUp || !isOpen(stream)) return
     if (stream.after < start) return void catchUp(stream)
     const due = recent.filter((item) => item.seq > stream.after && source.passes(stream.filter, item))
     write(stream, due.map(({ text }) => text).join(''))
@@ -180,9 +183,9 @@ export const createStreams = <I extends StreamItem, F>(deps: {
   const catchUp = async (stream: Stream<F>): Promise<void> => {
     stream.isCatchingUp = true
     try {
-      for (let hasMore = true; hasMore && streams.has(stream); ) {
+      for (let hasMore = true; hasMore && isOpen(stream); ) {
         const reached = end
-        const read = async () => (streams.has(stream) ? source.after(stream.after, stream.filter, pageSize) : null)
+        const read = async () => (isOpen(stream) ? source.after(stream.after, stream.filter, pageSize) : null)
         const page = await capacity.catchUp(read, undefined, stream.address)
         if (page === null) return
         write(stream, page.items.map(({ text }) => text).join(''))

@@ -12,6 +12,8 @@ import { blockAt, createFakeChanges, reachedAt } from '../../support/fake-change
 
 export const EDITION = 'test'
 export const MAX_AGE_MS = 1_000
+/** The clock when a test begins. */
+export const START_MS = 5_000
 /** The newest known change when a test begins, and the last one of the resource. */
 export const POSITION = 100
 export const VERSION = 90
@@ -39,7 +41,7 @@ export const openCachedApp = async (options: Options = {}) => {
   index.change(VERSION, resource)
   index.change(POSITION)
 
-  const clock = { ms: 0 }
+  const clock = { ms: START_MS }
   const known = { confirmed: new Set<number>(), added: [] as unknown[] }
   const forkBlocks: ForkBlocks = {
     add: (...block) => void known.added.push(block),

@@ -59,7 +59,7 @@ test.each([
 
 test('an expired and a changed body are not counted by the cache', async () => {
   const { ask, charged, clock, index, resource, page } = await open()
-  clock.ms = 10_000
+  clock.ms += 10_000
   await ask()
   index.change(200, resource)
   await ask()
@@ -99,4 +99,13 @@ test.each([
   if (hasRoom) expect(decided).toMatchObject({ encoding: 'identity', etag: etagOf(VERSION) })
   else expect(decided).toBe(NO_ROOM)
   expect(added).toEqual(addresses)
+})
+
+test('a cached body without room is a 503 that is counted, and is not read', async () => {
+  const unread: Unread = { add: () => false, counts: () => ({ bytes: 0, dropped: 0 }) }
+  const { page, get, refused } = await openCachedApp({ unread })
+  page.body = () => 'a'.repeat(LARGE_FROM)
+  await get()
+  expect((await get()).json()).toMatchObject({ code: 'service_unavailable' })
+  expect([refused, page.reads]).toEqual([{ load: 0, rate: 0, unread: 1 }, 1])
 })

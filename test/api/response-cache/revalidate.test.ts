@@ -29,6 +29,7 @@ test.each(
       ['of a later version, before which it changed', etagOf(VERSION + 5)],
       ['of the newest change', etagOf(POSITION)],
       ['among others', `"a", ${own}`],
+      ['after one of before', `${etagOf(VERSION - 1)}, ${own}`],
     ].map(([which, header]) => [name, which, header, open] as const),
   ),
 )('%s is not sent again to a client with the tag %s', async (_, _which, header = '', open) => {
@@ -36,7 +37,7 @@ test.each(
   const { statusCode, headers, body } = await get({ 'if-none-match': header, 'x-request-id': 'mine' })
   expect([statusCode, body, page.reads]).toEqual([304, '', 0])
   expect(headers).toMatchObject({
-    ...{ etag: header.replace('"a", ', ''), 'cache-control': 'public, no-cache', 'x-transaction': 'none' },
+    ...{ etag: header.split(', ').at(-1), 'cache-control': 'public, no-cache', 'x-transaction': 'none' },
     ...{ 'x-data-source': 'database', 'x-block-number': '50', 'x-index-lag': '0' },
   })
   expect(headers['server-timing']).toMatch(/^app;dur=/)
@@ -71,7 +72,7 @@ test.each(ways)('%s is sent to every client while its chain is not current', asy
 test('a client with a valid tag gets a 304 after the time of the cached body too', async () => {
   const { get, page, clock } = await openCachedApp()
   await get()
-  clock.ms = MAX_AGE_MS + 1
+  clock.ms += MAX_AGE_MS + 1
   expect((await get({ 'if-none-match': own })).statusCode).toBe(304)
   expect(page.reads).toBe(1)
 })

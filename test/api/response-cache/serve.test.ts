@@ -1,6 +1,8 @@
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { resourceOf } from '../../../src/reads/cache/resources.ts'
 import { reachedAt } from '../../support/fake-changes.ts'
+import { eventually } from '../../support/process.ts'
 import { etagOf, MAX_AGE_MS, openCachedApp, POSITION, VERSION } from './cached-app.ts'
 
 type App = Awaited<ReturnType<typeof openCachedApp>>
@@ -40,7 +42,7 @@ test.each<[string, (app: App) => void]>([
   [
     'its time ends now',
     ({ clock }) => {
-      clock.ms = MAX_AGE_MS
+      clock.ms += MAX_AGE_MS
     },
   ],
 ])('the cached body is sent when %s', async (_, happen) => {
@@ -58,7 +60,7 @@ test.each<[string, (app: App) => void]>([
   [
     'its time is over',
     ({ clock }) => {
-      clock.ms = MAX_AGE_MS + 1
+      clock.ms += MAX_AGE_MS + 1
     },
   ],
 ])('the page is read again when %s', async (_, happen) => {
@@ -180,4 +182,26 @@ test('a request is looked up once', async () => {
   expect(store.counts()).toMatchObject({ hits: 0, misses: 1 })
   await get()
   expect(store.counts()).toMatchObject({ hits: 1, misses: 1 })
+})
+
+test('a client that accepts compressed bodies gets the uncompressed one until it is compressed, at its second hit', async () => {
+  const { app, page, store } = await openCachedApp()
+  const text = 'a'.repeat(2_000)
+  page.body = () => text
+  const ask = (accept: string) => app.inject({ url: '/page', headers: { 'accept-encoding': accept } })
+  const hitsOf = () => store.get('/page')?.hits
+  await ask('gzip')
+  expect((await ask('identity')).body).toBe(text)
+  expect(hitsOf()).toBe(0)
+  const first = await ask('gzip, br')
+  expect([first.body, first.headers['content-encoding'], hitsOf()]).toEqual([text, undefined, 1])
+  await ask('gzip, br')
+  await eventually('it is compressed', () => store.get('/page')?.bodies?.br !== undefined)
+  const [br, gzip, plain] = [await ask('gzip, br'), await ask('gzip'), await ask('identity')]
+  expect([br, gzip, plain].map(({ headers }) => headers['content-encoding'])).toEqual(['br', 'gzip', undefined])
+  expect(brotliDecompressSync(br.rawPayload).toString()).toBe(text)
+  expect(gunzipSync(gzip.rawPayload).toString()).toBe(text)
+  for (const { headers, rawPayload } of [br, gzip, plain])
+    expect(headers['content-length']).toBe(String(rawPayload.length))
+  expect([plain.body, page.reads]).toEqual([text, 1])
 })

@@ -45,10 +45,6 @@ export const responseCacheFaults: Faults = {
       ["reply.headers({ etag, 'cache-control': REVALIDATE })", 'reply.headers({ etag })'],
       ['sendNotModified(reply.raw, [...lasting, ...freshnessOf(resource)]', 'sendNotModified(reply.raw, [...lasting]'],
       ['|| others.length > 0 ? null', '? null'],
-      [
-        'reading === null || tag === null) return',
-        'reading === null || tag === null) return\n      reading.tagged = null',
-      ],
       ['until: now() + maxAgeMs', 'until: maxAgeMs'],
       ['|| reply.statusCode !== 200) return payload', ') return payload'],
       ['const isKept = tag.block === null', 'const isKept = true'],
@@ -135,7 +131,7 @@ export const responseCacheFaults: Faults = {
       ],
       ['number === reference.number && ', ''],
       [' && mark === reference.hashPrefix', ''],
-      ['`${release}.${hash', '`${hash'],
+      ['release}.', 'EDITION_DIGITS}.'],
     ],
   },
   'src/api/response-cache/key.ts': {
