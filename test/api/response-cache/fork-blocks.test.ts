@@ -21,7 +21,7 @@ const otherFork = (number: number): Block => ({ ...blockAt(number), hash: blockA
 /** A chain whose node answers with the blocks of `blockOf`, and an index that has reached block 100. */
 const open = (options: { readonly maxBlocks?: number; readonly maxRequested?: number } = {}) => {
   const index = createFakeChanges()
-  index.change(1)
+  index.change(1, resourceOf([8453]))
   index.reach(reachedAt(8453, 100))
   const node = {
     requested: [] as (readonly number[])[],

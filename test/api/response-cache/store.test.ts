@@ -65,6 +65,43 @@ test('a body is compressed at its second hit, and not at its first', async () =>
   expect([once.hits, twice.hits]).toEqual([1, 2])
 })
 
+test('a body is compressed once, however often it is sent meanwhile, so another one can be compressed too', async () => {
+  const store = createStore(MAX_BYTES)
+  const [often, other] = [entryOf(16_384), entryOf(16_384)]
+  store.set('/often', often)
+  store.set('/other', other)
+  for (const _ of [1, 2, 3, 4]) store.sent('/often', often)
+  for (const _ of [1, 2]) store.sent('/other', other)
+  await eventually('both are compressed', () => ['/often', '/other'].every((each) => isCompressed(store.get(each))))
+})
+
+test('a body that was not compressed because too many were is compressed at a later hit', async () => {
+  const store = createStore(MAX_BYTES)
+  const urls = ['/a', '/b', '/c']
+  const entries = urls.map(() => entryOf(16_384))
+  const send = (each: string, at: number) => entries[at] !== undefined && store.sent(each, entries[at])
+  for (const [at, each] of urls.entries()) if (entries[at] !== undefined) store.set(each, entries[at])
+  for (const _ of [1, 2]) for (const [at, each] of urls.entries()) send(each, at)
+  await eventually('two are compressed', () => isCompressed(store.get('/a')) && isCompressed(store.get('/b')))
+  expect(store.get('/c')).toBe(entries[2])
+  send('/c', 2)
+  await eventually('the third one is compressed', () => isCompressed(store.get('/c')))
+})
+
+test('a compressed body is not compressed again', async () => {
+  const { store } = await sentTwice(16_384)
+  await eventually('it is compressed', () => isCompressed(store.get(url)))
+  const compressed = store.get(url)
+  const other = entryOf(16_384)
+  store.set('/other', other)
+  for (const _ of [1, 2]) {
+    if (compressed !== undefined) store.sent(url, compressed)
+    store.sent('/other', other)
+  }
+  await eventually('a body that was sent later is compressed', () => isCompressed(store.get('/other')))
+  expect(store.get(url)).toBe(compressed)
+})
+
 test('an entry that was replaced while its body was compressed stays replaced', async () => {
   const { store } = await sentTwice(16_384)
   const newer = entryOf(16_384)
@@ -130,5 +167,6 @@ test('a URL without a key is neither kept nor found, and each look-up counts as 
   store.set(url, entryOf(16))
   store.get(`${url}/?_=1`)
   store.get(url)
-  expect(store.counts()).toMatchObject({ pages: 1, hits: 2, misses: 1 })
+  store.get('/v1/other')
+  expect(store.counts()).toMatchObject({ pages: 1, hits: 2, misses: 2 })
 })

@@ -87,10 +87,7 @@ export const responseCacheFaults: Faults = {
       ['slice(0, maxRequested)', 'slice(0, maxRequested - 1)'],
       ['!indexed.ok || indexed.value?.hash !== tip.hash', '!indexed.ok'],
       ['const version = changes.version(resourceOf([chainId]))\n      const', 'const version = 0\n      const'],
-      [
-        'if (outcome.value.hash === it.block.hash) it.confirmedAt = version',
-        'it.confirmedAt = version\n        if (outcome.value.hash === it.block.hash) continue',
-      ],
+      ['outcome.value.hash === it.block.hash', 'outcome.value.number === it.block.number'],
       ['else blocks.delete(Number(it.block.number))', ''],
       ['if (!isUnavailable(fault))', 'if (isUnavailable(fault))'],
       ['if (blocks?.get(number)?.block.hash !== block.hash) blocks', 'blocks'],

@@ -1,5 +1,6 @@
 import type { Faults } from '../fault.ts'
+import { limitFaults } from './api-limits.ts'
 import { responseCacheFaults } from './api-response-cache.ts'
 import { streamFaults } from './api-streams.ts'
 
-export const apiFaults: Faults = { ...responseCacheFaults, ...streamFaults }
+export const apiFaults: Faults = { ...limitFaults, ...responseCacheFaults, ...streamFaults }
