@@ -15,7 +15,7 @@ import { builders, gets, posts } from '../vectors/specification.ts'
 
 type World = Awaited<ReturnType<typeof startWorld>>
 
-const REQUESTS = byForm(1_000, 50_000)
+const REQUESTS = byForm(300, 50_000)
 const AT_ONCE = 16
 
 /** Longer than any answer may take, an estimate's two seconds included. */
