@@ -145,7 +145,7 @@ describe('a verdict on a token', () => {
     const all = [first, second, first, second, first]
     expect(
       await askedBy(async () => {
-        const answers = await Promise.all(all.map(me))
+        const answers = await Promise.all(all.map((token) => me(token)))
         expect(answers.map(({ data }) => data)).toMatchObject(
           all.map((token) => ({ user: token === first ? 'ama' : 'kofi' })),
         )

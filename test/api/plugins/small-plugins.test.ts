@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
 import Fastify from 'fastify'
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
@@ -206,4 +208,12 @@ test('a fragment is a 400, an asterisk a 404, and a route of the API without par
   ])
   expect([await status('/v1/own?a=1'), await status('/v1/own')]).toEqual([200, 400])
   expect([await status('/page?b=1'), await status('/')]).toEqual([200, 200])
+  // Through `inject`, such URLs do not arrive as they are.
+  const origin = await app.listen({ port: 0, host: '127.0.0.1' })
+  const raw = async (path: string): Promise<number | undefined> => {
+    const [response]: [IncomingMessage] = (await once(get(origin, { path, agent: false }), 'response')) as never
+    response.resume()
+    return response.statusCode
+  }
+  expect([await raw('/v1/page#a'), await raw('*'), await raw('/')]).toEqual([400, 404, 200])
 })

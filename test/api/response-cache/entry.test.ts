@@ -23,7 +23,7 @@ test.each(['etag', 'vary', 'cache-control', 'x-transaction', 'access-control-all
   },
 )
 
-test.each(['content-type', 'link', 'x-etag', 'etag-x', 'content-security-policy'])(
+test.each(['content-type', 'link', 'vary-x', 'x-etag', 'etag-x', 'content-security-policy'])(
   '%s is kept, and a 304 leaves it out',
   (name) => {
     const lasting = lastingHeaders({ [name]: 'a' })

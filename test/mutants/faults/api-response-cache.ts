@@ -119,7 +119,11 @@ export const responseCacheFaults: Faults = {
     faults: [
       ['hash.slice(2, 2 + HASH_DIGITS)', 'hash.slice(0, HASH_DIGITS)'],
       ['renderKeys.join()', 'renderKeys.map(([id]) => id).join()'],
-      ['hash === undefined ? null', 'hash === undefined || hash === "" ? null'],
+      [
+        'hash === undefined ? null',
+        'hash === undefined || hash === "" ? null',
+        'such a tag has an empty hash, which no block has, so it is never valid',
+      ],
       ['tagEdition === edition && isTag(given, textOf(tag)) ?', 'tagEdition === edition ?'],
       [
         'tagEdition === edition && isTag',
