@@ -76,11 +76,11 @@ test('a body that is too large, of another type or no JSON is refused with its l
     const answer = await app.inject({ method: 'POST', url: '/v1/body', payload, headers: { 'content-type': type } })
     return [answer.statusCode, answer.json().error?.message, answer.headers.connection]
   }
-  expect(await post(`"${'a'.repeat(98)}"`)).toMatchObject([200])
+  expect(await post(`"${'a'.repeat(98)}"`)).toEqual([200, undefined, 'keep-alive'])
   expect(await post(`"${'a'.repeat(99)}"`)).toEqual([413, 'the body is larger than 100 bytes', 'keep-alive'])
-  expect(await post('{}', 'text/csv')).toMatchObject([415, expect.stringContaining('got text/csv')])
-  expect(await post('{')).toMatchObject([400, expect.stringContaining('expected valid JSON')])
-  expect(await post('')).toMatchObject([400, expect.stringContaining('is required')])
+  expect(await post('{}', 'text/csv')).toEqual([415, expect.stringContaining('got text/csv'), 'keep-alive'])
+  expect(await post('{')).toEqual([400, expect.stringContaining('expected valid JSON'), 'keep-alive'])
+  expect(await post('')).toEqual([400, expect.stringContaining('is required'), 'keep-alive'])
 })
 
 test.each([
