@@ -74,13 +74,17 @@ test('a body that is too large, of another type or no JSON is refused with its l
   const { app } = await open()
   const post = async (payload: string, type = 'application/json') => {
     const answer = await app.inject({ method: 'POST', url: '/v1/body', payload, headers: { 'content-type': type } })
-    return [answer.statusCode, answer.json().error?.message, answer.headers.connection]
+    return [answer.statusCode, answer.json().error?.message]
   }
-  expect(await post(`"${'a'.repeat(98)}"`)).toEqual([200, undefined, 'keep-alive'])
-  expect(await post(`"${'a'.repeat(99)}"`)).toEqual([413, 'the body is larger than 100 bytes', 'keep-alive'])
-  expect(await post('{}', 'text/csv')).toEqual([415, expect.stringContaining('got text/csv'), 'keep-alive'])
-  expect(await post('{')).toEqual([400, expect.stringContaining('expected valid JSON'), 'keep-alive'])
-  expect(await post('')).toEqual([400, expect.stringContaining('is required'), 'keep-alive'])
+  expect(await post(`"${'a'.repeat(98)}"`)).toEqual([200, undefined])
+  expect(await post(`"${'a'.repeat(99)}"`)).toEqual([413, 'the body is larger than 100 bytes'])
+  // The connection stays open: to close it while the client sends would lose the answer.
+  const headers = { 'content-type': 'application/json' }
+  const large = await app.inject({ method: 'POST', url: '/v1/body', payload: 'a'.repeat(101), headers })
+  expect([large.statusCode, large.headers.connection]).toEqual([413, undefined])
+  expect(await post('{}', 'text/csv')).toEqual([415, expect.stringContaining('got text/csv')])
+  expect(await post('{')).toEqual([400, expect.stringContaining('expected valid JSON')])
+  expect(await post('')).toEqual([400, expect.stringContaining('is required')])
 })
 
 test.each([
