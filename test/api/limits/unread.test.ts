@@ -11,7 +11,8 @@ class Reader extends EventEmitter {
   destroy(): void {
     if (this.destroyed) return
     this.destroyed = true
-    this.emit('close')
+    // Later, as a real response does.
+    queueMicrotask(() => this.emit('close'))
   }
 }
 
@@ -118,6 +119,15 @@ test('what an address frees counts for the room of all', () => {
   clock.ms = 5_000
   expect(add('a', 2 * SIZE)).not.toBeNull()
   expect([own?.destroyed, other?.destroyed, bytes()]).toEqual([true, false, 4 * SIZE])
+})
+
+test('what an address frees does not count twice: others make the rest of the room', () => {
+  const { add, clock, bytes } = open(8 * SIZE)
+  const [own, other, third] = [add('a', 2 * SIZE), add('b', 3 * SIZE), add('c', 3 * SIZE)]
+  clock.ms = 5_000
+  expect(add('a', 4 * SIZE)).not.toBeNull()
+  expect([own, other, third].map((it) => it?.destroyed)).toEqual([true, true, false])
+  expect(bytes()).toBe(7 * SIZE)
 })
 
 test('a body that several responses send counts once, until the last of them ends', () => {

@@ -17,7 +17,7 @@ const open = async () => {
   const state: { fault: unknown; isGone: boolean } = { fault: null, isGone: false }
   app.get('/v1/fail', async (request, reply) => {
     reply.headers({ etag: '"a"', 'cache-control': 'public', 'content-encoding': 'br', link: '<b>; rel="deprecation"' })
-    if (state.isGone) request.raw.socket.destroyed = true
+    if (state.isGone) Object.assign(request.raw.socket, { destroyed: true })
     throw state.fault
   })
   app.post('/v1/body', async () => ({}))

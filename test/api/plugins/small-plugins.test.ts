@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
-import Fastify from 'fastify'
+import Fastify, { type FastifyInstance } from 'fastify'
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { contentEncodings } from '../../../src/api/plugins/content-encoding.ts'
@@ -14,7 +14,7 @@ import { validatorCompiler } from '../../../src/api/schema.ts'
 import type { Unread } from '../../../src/api/unread.ts'
 import { waited } from '../../../src/lib/timing.ts'
 
-const open = async (register: (app: ReturnType<typeof Fastify>) => Promise<unknown>) => {
+const open = async (register: (app: FastifyInstance) => PromiseLike<unknown>) => {
   const app = Fastify({ genReqId: () => 'mine' })
   onTestFinished(() => app.close())
   app.setValidatorCompiler(validatorCompiler)

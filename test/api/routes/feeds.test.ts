@@ -6,7 +6,7 @@ import { changeRoutes } from '../../../src/api/routes/changes.ts'
 import { settlementRoutes } from '../../../src/api/routes/settlements.ts'
 import { settlementStream } from '../../../src/api/settlement-stream.ts'
 import { createStreamCapacity, createStreams } from '../../../src/api/streams.ts'
-import { type FeedPage, subjectTypes } from '../../../src/db/queries/feed.ts'
+import { type FeedItem, type FeedPage, subjectTypes } from '../../../src/db/queries/feed.ts'
 import type { FeedSettlement, SettlementFilter } from '../../../src/db/queries/settlements.ts'
 import { createFakeChanges } from '../../support/fake-changes.ts'
 import { eventually } from '../../support/process.ts'
@@ -90,10 +90,10 @@ const fakeChangeFeed = (page: Partial<FeedPage> = {}) => {
 }
 
 const filter = { chainIds: [8453, 56], types: subjectTypes } as never
-const item = (seq: number) =>
-  ({
-    ...{ seq, chainId: 8453, type: 'event', key: '3', changed: ['events'], blockNumber: 7n, blockHash: hash },
-  }) as const
+const item = (seq: number): FeedItem => ({
+  ...{ seq, chainId: 8453, key: '3', changed: ['events'], blockNumber: 7n, blockHash: hash },
+  type: 'event',
+})
 const reset = (seq: number, chainId: number, reason = 'rebuilt') => ({ seq, chainId, reason }) as never
 
 test('a stream of changes has items and resets in the order of their numbers, with cursors of their epoch', async () => {

@@ -25,14 +25,14 @@ test.each<[string, object, string]>([
   ['reverted without the exact reason', { revert: { exact: false } }, 'no-store'],
 ])('a transaction that is %s may be cached or not', async (_, change, cacheControl) => {
   const asked: unknown[] = []
-  const record: { readonly revert: object | null } = {
+  const record: Readonly<Record<string, unknown>> = {
     ...exampleOf('getTransactionsByHash').data,
     finality: 'finalized',
     indexed: true,
     revert: null,
     ...change,
   }
-  const revert = record.revert && { ...revertOf({ data: null, message: REVERTED }), ...record.revert }
+  const revert = record.revert && { ...revertOf({ data: null, message: REVERTED }), ...Object(record.revert) }
   const transactions = {
     read: async (client: { readonly address: string }, ...rest: readonly unknown[]) => {
       asked.push(client.address, ...rest)

@@ -10,7 +10,7 @@ import type { ReadTurns } from '../../../src/reads/turns.ts'
 import { blockAt, createFakeChanges, reachedAt } from '../../support/fake-changes.ts'
 
 /** An app with routes, and with what every app does with errors, inputs and bodies. */
-export const openRoutes = async (register: (app: FastifyInstance) => Promise<unknown>) => {
+export const openRoutes = async (register: (app: FastifyInstance) => PromiseLike<unknown>) => {
   const app = Fastify({ genReqId: () => 'mine', routerOptions: { ignoreTrailingSlash: true } })
   onTestFinished(() => app.close())
   app.setValidatorCompiler(validatorCompiler)
