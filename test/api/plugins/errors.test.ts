@@ -95,7 +95,7 @@ test.each([
   ['GET', '/v1/things/7/8', undefined, 'no route GET /v1/things/7/8'],
   ['GET', '/docs', undefined, 'no route GET /docs: the documentation is at /v1/docs'],
   ['GET', '/v1/docs/a', undefined, 'no route GET /v1/docs/a: the documentation is at /v1/docs'],
-  ['GET', '/docsize', undefined, 'no route GET /docsize'],
+  ['GET', '/docs2', undefined, 'no route GET /docs2'],
 ] as const)('%s %s is a 404 that names the methods of the path: %s', async (method, url, allow, message) => {
   const { app } = await open()
   const { statusCode, headers, body } = await app.inject({ method, url })
