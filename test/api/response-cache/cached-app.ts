@@ -13,7 +13,7 @@ import { blockAt, createFakeChanges, reachedAt } from '../../support/fake-change
 export const EDITION = 'test'
 export const MAX_AGE_MS = 1_000
 /** The clock when a test begins. */
-export const START_MS = 5_000
+const START_MS = 5_000
 /** The newest known change when a test begins, and the last one of the resource. */
 export const POSITION = 100
 export const VERSION = 90
