@@ -133,6 +133,25 @@ test('a client that leaves while it catches up is read no further page', async (
   response.destroy()
   await settled()
   expect([reads.length, streams.counts()]).toEqual([1, { open: 0, dropped: 0 }])
+  // Nothing waits for its buffer any longer.
+  expect(response.listenerCount('drain')).toBe(0)
+})
+
+test('a client that leaves while its page waits for its turn is read nothing', async () => {
+  const { open, commit, reads, state, streams } = openFeed()
+  await commit(1, 2)
+  let go = (): void => {}
+  state.before = () =>
+    new Promise((resolve) => {
+      go = resolve
+    })
+  // One address has one of the two turns.
+  const [first, second] = [await open(0), await open(0)]
+  expect(reads).toHaveLength(1)
+  second.destroy()
+  go()
+  await settled()
+  expect([first.items(), second.items(), reads.length, streams.counts().open]).toEqual([[1, 2], [], 1, 1])
 })
 
 test('a client that left before its first page is read nothing', async () => {

@@ -38,7 +38,11 @@ export const streamFaults: Faults = {
       ["response.on('drain', done).on('close', done)", "response.on('drain', done)"],
       ["response.off('drain', done).off('close', done)", ''],
       ['(isOpen(stream) ? source.after', '(true ? source.after'],
-      ['hasMore && isOpen(stream); ', 'hasMore; '],
+      [
+        'hasMore && isOpen(stream); ',
+        'hasMore; ',
+        'the read of the next page finds that the stream is closed, and ends the loop',
+      ],
       ['hasMore ? 0 : reached)\n        await drained', 'reached)\n        await drained'],
       ['page.items.at(-1)?.seq ?? stream.after, hasMore', 'stream.after, hasMore'],
       ['page.items.at(-1)?.seq ?? stream.after', 'page.items.at(0)?.seq ?? stream.after'],
