@@ -123,6 +123,21 @@ test('the next page of a slow client is read once its buffer is empty', async ()
   expect([response.listenerCount('drain'), response.destroyed]).toEqual([0, false])
 })
 
+test('an item that arrives while a client empties its buffer is sent once the buffer is empty', async () => {
+  const { streams, commit } = openFeed()
+  await commit(1, 2)
+  const response = new FakeResponse()
+  response.writableNeedDrain = true
+  streams.open(response as unknown as ServerResponse, 'a', { after: 0 }, 'all')
+  await settled()
+  await commit(3)
+  expect(response.items()).toEqual([1, 2])
+  response.writableNeedDrain = false
+  response.emit('drain')
+  await settled()
+  expect(response.items()).toEqual([1, 2, 3])
+})
+
 test('a client that leaves while it catches up is read no further page', async () => {
   const { streams, commit, reads } = openFeed({ pageSize: 1 })
   await commit(1, 2, 3)
