@@ -83,6 +83,24 @@ test('items beyond those in memory are read again by a stream that lacks them', 
   expect(reads).toHaveLength(1)
 })
 
+test('a stream behind the last item that left the memory has it from a read', async () => {
+  const { open, commit } = openFeed({ maxRecent: 2 })
+  await open()
+  await commit(1, 2, 3, 4)
+  expect((await open(1)).items()).toEqual([2, 3, 4])
+})
+
+test('a position that moves without an item is read once', async () => {
+  const { open, index, reads } = openFeed()
+  await open()
+  for (const _ of [1, 2]) {
+    index.change(5)
+    index.commit()
+    await settled()
+  }
+  expect(reads).toHaveLength(1)
+})
+
 test('more items than are kept in memory reach an open stream without a gap', async () => {
   const { open, commit } = openFeed({ maxRecent: 2, pageSize: 3 })
   const response = await open()
