@@ -26,8 +26,8 @@ export const allowanceHeaders = ({ max, remaining, reset }: Allowance) => {
 }
 
 /** Creates the windows of clients, by a clock in milliseconds. A window that is over restarts with a count of 0. */
-const createWindows = () => {
-  const windows = new LRUCache<string, Window>({ max: MAX_CLIENTS })
+const createWindows = (maxClients: number) => {
+  const windows = new LRUCache<string, Window>({ max: maxClients })
   return (client: string, now: number): Window => {
     const it = windows.get(client) ?? { current: 0, endsAt: 0, pending: 0 }
     if (it.endsAt <= now) Object.assign(it, { current: 0, endsAt: now + MINUTE_MS })
@@ -36,19 +36,26 @@ const createWindows = () => {
   }
 }
 
-/** Counts requests per client and minute: in the Redis of `store`, or in this process without it or while it fails. */
-export const createRateLimit = (max: number, store: LimitStore | undefined) => {
+/**
+ * Counts requests per client and minute: in the Redis of `store`, or in this process without it or while it fails. `now`
+ * is a monotonic clock, in milliseconds.
+ */
+export const createRateLimit = (
+  max: number,
+  store: LimitStore | undefined,
+  { now: clock = () => performance.now(), maxClients = MAX_CLIENTS } = {},
+) => {
   const shared = store && {
     outages: store.outages,
     redis: new RedisStore(false, false, store.redis, `${store.prefix}:requests:`),
   }
   let countedLocally = 0
-  const localWindowOf = createWindows()
+  const localWindowOf = createWindows(maxClients)
   /** The last counts that the shared store returned. */
-  const sharedWindowOf = createWindows()
+  const sharedWindowOf = createWindows(maxClients)
 
   const countLocally = (step: Step, client: string): Count => {
-    const now = Date.now()
+    const now = clock()
     const it = localWindowOf(client, now)
     // The first counted request starts the minute.
     if (step === 'incr' && it.current++ === 0) it.endsAt = now + MINUTE_MS
@@ -74,7 +81,7 @@ export const createRateLimit = (max: number, store: LimitStore | undefined) => {
   const count = async (step: Step, client: string): Promise<Count> => {
     if (shared === undefined) return countLocally(step, client)
     const { current, ttl } = await countShared(shared, step, client)
-    const now = performance.now()
+    const now = clock()
     Object.assign(sharedWindowOf(client, now), { current, endsAt: now + ttl })
     return { current, ttl }
   }
@@ -93,7 +100,7 @@ export const createRateLimit = (max: number, store: LimitStore | undefined) => {
     take(client: string): Allowance | null {
       if (shared === undefined || shared.outages.isDown())
         return countLocally('read', client).current >= max ? null : allowanceOf(countLocally('incr', client))
-      const now = performance.now()
+      const now = clock()
       const it = sharedWindowOf(client, now)
       if (it.current + it.pending >= max) return null
       it.pending += 1

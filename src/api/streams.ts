@@ -117,8 +117,12 @@ export const createStreams = <I extends StreamItem, F>(deps: {
   readonly source: StreamSource<I, F>
   readonly capacity: StreamCapacity
   readonly log: FastifyBaseLogger
+  readonly maxBufferedBytes?: number
+  readonly maxRecent?: number
+  readonly pageSize?: number
 }) => {
   const { changes, source, capacity, log } = deps
+  const { maxBufferedBytes = MAX_BUFFERED_BYTES, maxRecent = MAX_RECENT, pageSize = PAGE_SIZE } = deps
   const streams = new Set<Stream<F>>()
   /** The most recent items: all items after position `start` up to position `end`. */
   let recent: I[] = []
@@ -146,16 +150,19 @@ export const createStreams = <I extends StreamItem, F>(deps: {
     finish(stream, `retry: ${retry}\n${notice('end', 'the service restarts')}`, CLOSE_TIMEOUT_MS)
   }
 
+  /** The stream of a client that left is removed a moment after its response is destroyed. */
+  const isOpen = (stream: Stream<F>): boolean => streams.has(stream) && !stream.response.destroyed
+
   const write = (stream: Stream<F>, text: string): void => {
-    if (!streams.has(stream) || text === '') return
+    if (!isOpen(stream) || text === '') return
     // Data written in this tick stays buffered until the tick ends, so the limit is checked before the write.
-    if (stream.response.writableLength > MAX_BUFFERED_BYTES) drop(stream, 'too slow')
+    if (stream.response.writableLength > maxBufferedBytes) drop(stream, 'too slow')
     else stream.response.write(text)
   }
 
   /** Writes the items in memory that were not sent yet. */
   const deliver = (stream: Stream<F>): void => {
-    if (stream.isCatchingUp || !streams.has(stream)) return
+    if (stream.isCatchingUp || !isOpen(stream)) return
     if (stream.after < start) return void catchUp(stream)
     const due = recent.filter((item) => item.seq > stream.after && source.passes(stream.filter, item))
     write(stream, due.map(({ text }) => text).join(''))
@@ -176,9 +183,9 @@ export const createStreams = <I extends StreamItem, F>(deps: {
   const catchUp = async (stream: Stream<F>): Promise<void> => {
     stream.isCatchingUp = true
     try {
-      for (let hasMore = true; hasMore && streams.has(stream); ) {
+      for (let hasMore = true; hasMore && isOpen(stream); ) {
         const reached = end
-        const read = async () => (streams.has(stream) ? source.after(stream.after, stream.filter, PAGE_SIZE) : null)
+        const read = async () => (isOpen(stream) ? source.after(stream.after, stream.filter, pageSize) : null)
         const page = await capacity.catchUp(read, undefined, stream.address)
         if (page === null) return
         write(stream, page.items.map(({ text }) => text).join(''))
@@ -202,10 +209,10 @@ export const createStreams = <I extends StreamItem, F>(deps: {
     try {
       const reached = changes.position()
       for (let hasMore = true; hasMore; ) {
-        const page = await source.after(end, source.all, MAX_RECENT)
+        const page = await source.after(end, source.all, maxRecent)
         hasMore = page.hasMore
         recent = [...recent, ...page.items]
-        const removed = recent.splice(0, Math.max(0, recent.length - MAX_RECENT))
+        const removed = recent.splice(0, Math.max(0, recent.length - maxRecent))
         start = removed.at(-1)?.seq ?? start
         // `end` may have advanced during the read: the last stream closed and a new one opened.
         end = Math.max(end, page.items.at(-1)?.seq ?? 0, hasMore ? 0 : reached)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isStream } from '../../src/api/accept.ts'
+import { isStream, oncePerHeader } from '../../src/api/accept.ts'
 
 test.each([
   'text/event-stream',
@@ -33,4 +33,21 @@ test.each([
   'text/html',
 ])('a request that accepts %s gets JSON', (accept) => {
   expect(isStream(accept)).toBe(false)
+})
+
+test('a header of at most 200 characters is parsed once, as long as no 100 others came since', () => {
+  const parsed: string[] = []
+  const lengthOf = oncePerHeader((header) => {
+    parsed.push(header)
+    return { length: header.length }
+  })
+  const [short, long] = ['a'.repeat(200), 'a'.repeat(201)]
+  for (const header of [short, short, long, long]) expect(lengthOf(header)).toEqual({ length: header.length })
+  expect(parsed).toEqual([short, long, long])
+  for (let nth = 0; nth < 99; nth += 1) lengthOf(`${nth}`)
+  lengthOf(short)
+  expect(parsed.filter((header) => header === short)).toHaveLength(1)
+  for (let nth = 0; nth < 100; nth += 1) lengthOf(`${nth}`)
+  lengthOf(short)
+  expect(parsed.filter((header) => header === short)).toHaveLength(2)
 })

@@ -161,8 +161,8 @@ test('a process that has lost its notifications serves nothing from the cache un
 })
 
 /** Reorgs that are tried at least; more of them until a tag was found to hold after one. */
-const TRIALS = byForm(8, 100)
-const MOST_TRIALS = 5 * TRIALS
+const TRIALS = byForm(3, 100)
+const MOST_TRIALS = byForm(40, 500)
 
 test('a reorg never leads to a 304 for outdated data', { timeout: byForm(180_000, 900_000) }, async () => {
   const random = uniforms(seed)

@@ -4,6 +4,7 @@ import { protocolAbi } from '../../src/abi/protocol.generated.ts'
 import { openApp } from '../support/app.ts'
 import { startNodeProxy } from '../support/node-proxy.ts'
 import { planOf, refusesSimulation } from '../support/plan-apps.ts'
+import { byForm } from '../support/repetitions.ts'
 import { USDC, useProtocol } from '../support/use-protocol.ts'
 
 /* Contracts that anyone deployed and names as a token, next to requests of honest users on the same chain. */
@@ -154,15 +155,27 @@ const behave = (token: Address, manner: (typeof manners)[number]) => {
 
 describe('a token whose symbol()', () => {
   test.each([
-    ['burnsGas', /symbol\(\) of 0x\w+ takes more than 300000 gas/],
-    ['returnsMegabyte', /symbol\(\) of 0x\w+ takes more than 300000 gas/],
-    ['revertsWithMegabyte', /symbol\(\) of 0x\w+ takes more than 300000 gas/],
-    ['returnsKilobytes', /symbol\(\) or decimals\(\) of 0x\w+ returns more than 8 KiB/],
-  ] as const)('%s is refused as the field that names it', async (manner, message) => {
+    ['burnsGas', /symbol\(\) of 0x\w+ takes more than 300000 gas/, ['simulates', 'refuses to simulate']],
+    [
+      'returnsMegabyte',
+      /symbol\(\) of 0x\w+ takes more than 300000 gas/,
+      byForm(['simulates'], ['simulates', 'refuses to simulate']),
+    ],
+    [
+      'revertsWithMegabyte',
+      /symbol\(\) of 0x\w+ takes more than 300000 gas/,
+      byForm(['refuses to simulate'], ['simulates', 'refuses to simulate']),
+    ],
+    [
+      'returnsKilobytes',
+      /symbol\(\) or decimals\(\) of 0x\w+ returns more than 8 KiB/,
+      ['simulates', 'refuses to simulate'],
+    ],
+  ] as const)('%s is refused as the field that names it', async (manner, message, nodes) => {
     const token = await deploy('GreedyToken')
     await behave(token, manner)
-    for (const refuse of [() => undefined, refusesSimulation]) {
-      proxy.refuse(refuse)
+    for (const kind of nodes) {
+      proxy.refuse(kind === 'refuses to simulate' ? refusesSimulation : () => undefined)
       const app = await open()
       for (const [action, body, path] of [
         ['revoke-approval', { from: lp, token }, 'token'],

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { openApp } from '../support/app.ts'
 import { startIndexed, type World } from '../support/indexing.ts'
 import { eventually } from '../support/process.ts'
+import { byForm } from '../support/repetitions.ts'
 
 const USDC = 10n ** 6n
 
@@ -69,7 +70,7 @@ const Ids = z.array(z.looseObject({ id: z.number() })).transform((rows) => rows.
 const Held = z.object({ positions: Ids })
 
 test("a wallet's own purchase is in its list and its portfolio, on both chains", async () => {
-  for (let cycle = 0; cycle < 8; cycle += 1) {
+  for (let cycle = 0; cycle < byForm(3, 8); cycle += 1) {
     for (const world of worlds) {
       const { chainId } = world.deployment
       const id = Number(await world.actions.buy(world.hedger, 1n, 20n * USDC))

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream'
 import { LRUCache } from 'lru-cache'
 import Provider, { type Adapter, type AdapterPayload } from 'oidc-provider'
@@ -39,6 +39,8 @@ export const startIdentityProvider = async (users: readonly User[]) => {
   let asked = 0
   let fault: 'none' | 'error' | 'nonsense' | 'silence' | 'endless' | 'nested' = 'none'
   let [open, mostOpen] = [0, 0]
+  /** The requests that it does not answer. They fail when its behaviour changes. */
+  const silent = new Set<ServerResponse>()
 
   const server = createServer((request, response) => {
     asked += 1
@@ -47,7 +49,7 @@ export const startIdentityProvider = async (users: readonly User[]) => {
     response.once('close', () => {
       open -= 1
     })
-    if (fault === 'silence') return
+    if (fault === 'silence') return void silent.add(response)
     if (fault === 'nested') return void response.end('['.repeat(1_000_000))
     if (fault === 'endless') return void pipeline(endless, response, () => {})
     if (fault === 'none') return void callback(request, response)
@@ -88,6 +90,8 @@ export const startIdentityProvider = async (users: readonly User[]) => {
      */
     fail(next: typeof fault): void {
       fault = next
+      for (const response of silent) response.destroy()
+      silent.clear()
     },
     /** An access token of a user, as the end of a sign-in gives it. */
     async signIn(accountId: string, expiresIn = 3_600): Promise<string> {

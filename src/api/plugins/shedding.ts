@@ -31,18 +31,27 @@ const headers = listOf({
 })
 
 /**
+ * Makes the function that is called with each delay of the event loop, and returns whether the delay has lasted longer
+ * than a pause. `now` is a monotonic clock, in milliseconds.
+ *
+ * @internal
+ */
+export const createLoad = (now: () => number): (() => boolean) => {
+  let [startedAt, last] = [0, Number.NEGATIVE_INFINITY]
+  return () => {
+    const at = now()
+    if (at - last > FORGET_MS) startedAt = at
+    last = at
+    return at - startedAt > MAX_PAUSE_MS
+  }
+}
+
+/**
  * Rejects requests with a 503 while the process is overloaded, with as little work as possible. Requests in progress
  * are completed, and health endpoints still answer.
  */
 export const shedding = fp<{ readonly limits: Limits; readonly refused: Refused }>(async (app, { limits, refused }) => {
-  let [startedAt, last] = [0, Number.NEGATIVE_INFINITY]
-  /** Whether the current delay has lasted longer than a pause. */
-  const isLoad = (): boolean => {
-    const now = performance.now()
-    if (now - last > FORGET_MS) startedAt = now
-    last = now
-    return now - startedAt > MAX_PAUSE_MS
-  }
+  const isLoad = createLoad(() => performance.now())
   const isHeapFull = (): boolean => limits.maxHeapBytes > 0 && app.memoryUsage().heapUsed > limits.maxHeapBytes
   await app.register(underPressure, {
     maxEventLoopDelay: limits.maxEventLoopDelayMs,

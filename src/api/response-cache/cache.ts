@@ -60,6 +60,8 @@ type Deps = {
   readonly limit: RateLimit | null
   readonly trustedProxies: number
   readonly unread: Unread
+  /** A monotonic clock, in milliseconds. */
+  readonly now?: () => number
 }
 
 /** What `decide` returns for a request whose body has no room. */
@@ -87,7 +89,8 @@ const requestHeaders = (id: string, ms: number): string[] => [
  * Creates the response cache. A tag is valid until its resource changes, and the last change of each resource is known
  * in memory. So a 304 needs neither the database nor a node.
  */
-export const createResponseCache = ({ changes, forkBlocks, store, tags, limit, trustedProxies, unread }: Deps) => {
+export const createResponseCache = (deps: Deps) => {
+  const { changes, forkBlocks, store, tags, limit, trustedProxies, unread, now = () => performance.now() } = deps
   const addressOf = rawAddressOf(trustedProxies)
 
   /** Whether a response with this tag is still current. Only called while the chains of the resource are current. */
@@ -144,10 +147,10 @@ export const createResponseCache = ({ changes, forkBlocks, store, tags, limit, t
 
     /**
      * Decides whether the cache answers a request: with a 304, with a cached body, or not at all (null). `NO_ROOM` means
-     * that its body would be too much that clients have not read. It uses only memory. `now` is as `performance.now`. A
-     * body counts for the rate limit, a 304 does not.
+     * that its body would be too much that clients have not read. It uses only memory. A body counts for the rate limit, a
+     * 304 does not.
      */
-    decide(response: ServerResponse, now: number): Hit | typeof NO_ROOM | null {
+    decide(response: ServerResponse): Hit | typeof NO_ROOM | null {
       const request = response.req
       const { method, url = '', headers } = request
       if (method !== 'GET' && method !== 'HEAD') return null
@@ -158,7 +161,7 @@ export const createResponseCache = ({ changes, forkBlocks, store, tags, limit, t
       const header = headers['if-none-match']
       const valid = header === undefined || header === etag ? header : validTag(resource, header)
       if (valid != null) return { entry, etag: valid, body: null, encoding: 'identity', allowance: null }
-      if (bodies === null || now > until) return null
+      if (bodies === null || now() > until) return null
       const accepted = acceptedEncodings(headers['accept-encoding'])
       const encoding = accepted.find((it) => bodies[it] !== undefined)
       const body = encoding === undefined ? undefined : bodies[encoding]
@@ -217,15 +220,15 @@ export const createResponseCache = ({ changes, forkBlocks, store, tags, limit, t
       const tag = reading && tagOf(reading, freshness)
       if (reading === null || tag === null) return
       reply.header('etag', tags.encode(tag))
-      reading.tagged = { tag, until: performance.now() + maxAgeMs }
+      reading.tagged = { tag, until: now() + maxAgeMs }
     },
 
     /** Caches a tagged response before it is compressed. Returns the body to send. */
     keep({ reading, url, routeOptions }: FastifyRequest, reply: FastifyReply, payload: unknown): unknown {
       if (reading?.tagged == null || reply.statusCode !== 200) return payload
       if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return payload
-      const { config, url: route } = routeOptions
-      if (route === undefined || config.operation?.bearer === true) return payload
+      const { url: route } = routeOptions
+      if (route === undefined) return payload
       const { tag, until } = reading.tagged
       const { resource } = reading
       const etag = tags.encode(tag)
@@ -268,7 +271,7 @@ export const responseCache = fp<Options>(async (app, { cache, refused }) => {
     done(null, cache.keep(request, reply, payload))
   })
   app.addHook('onRequest', (request, reply, done) => {
-    const hit = lastMiss === request.raw ? lastReason : cache.decide(reply.raw, performance.now())
+    const hit = lastMiss === request.raw ? lastReason : cache.decide(reply.raw)
     if (hit === null) return done()
     if (hit === NO_ROOM) {
       refused.unread += 1

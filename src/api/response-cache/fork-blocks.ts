@@ -27,9 +27,11 @@ export const createForkBlocks = (deps: {
   readonly chains: ReadonlyMap<ChainId, Chain>
   readonly changes: Changes
   readonly log: Pick<Logger, 'error'>
+  readonly maxBlocks?: number
+  readonly maxRequested?: number
 }) => {
-  const { chains, changes, log } = deps
-  const candidates = new Map([...chains.keys()].map((id) => [id, new LRUCache<number, Candidate>({ max: MAX_BLOCKS })]))
+  const { chains, changes, log, maxBlocks = MAX_BLOCKS, maxRequested = MAX_REQUESTED } = deps
+  const candidates = new Map([...chains.keys()].map((id) => [id, new LRUCache<number, Candidate>({ max: maxBlocks })]))
   const confirming = new Set<ChainId>()
 
   /** Requests the blocks and the newest indexed one from one endpoint. Only one on the same fork can confirm blocks. */
@@ -43,7 +45,7 @@ export const createForkBlocks = (deps: {
     confirming.add(chainId)
     try {
       const version = changes.version(resourceOf([chainId]))
-      const requested = waiting.slice(0, MAX_REQUESTED)
+      const requested = waiting.slice(0, maxRequested)
       const { indexed, outcomes } = await chain.send({
         indexed: getBlock(tip.number),
         outcomes: requested.map(({ block }) => getBlock(block.number)),

@@ -27,7 +27,7 @@ export const cachingServer =
   (handler: RequestListener): Server => {
     const respond = (request: IncomingMessage, response: ServerResponse): boolean => {
       const startedAt = performance.now()
-      const hit = cache.decide(response, startedAt)
+      const hit = cache.decide(response)
       if (hit === null || hit === NO_ROOM) {
         markCacheMiss(request, hit)
         return false

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { cacheKey } from '../../src/api/response-cache/key.ts'
+import { cacheKey, isIgnored } from '../../../src/api/response-cache/key.ts'
 
 const wallet = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 const lower = wallet.toLowerCase()
@@ -22,6 +22,12 @@ test.each([
   ['a slash at the end means nothing', '/v1/a/?b=2', '/v1/a?b=2'],
   ['two slashes at the end make another path', '/v1/a//', '/v1/a/'],
   ['a digest in the path has a case', `/v1/a/0x${'5F'.repeat(32)}`, `/v1/a/0x${'5F'.repeat(32)}`],
+  ['a path of one slash stays', '/?', '/'],
+  [
+    'what has a slash within is no address',
+    `/v1/0x${'A'.repeat(19)}/${'B'.repeat(20)}`,
+    `/v1/0x${'A'.repeat(19)}/${'B'.repeat(20)}`,
+  ],
   ['a doubled slash makes another path', '/v1//a', '/v1//a'],
   ['a semicolon is part of the path', '/v1/a;b=1', '/v1/a;b=1'],
 ])('%s', (_, url, key) => {
@@ -34,3 +40,7 @@ test.each(['/v1/a#b', '/v1/a?b=1#c', '/v1/%61', 'http://host/v1/a', '*', ''])(
     expect(cacheKey(url)).toBeNull()
   },
 )
+
+test('a parameter whose name begins with an underscore is ignored', () => {
+  expect(['_', '_t', 'a_b', 'a_', ''].map(isIgnored)).toEqual([true, true, false, false, false])
+})

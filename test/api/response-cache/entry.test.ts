@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest'
+import { acceptedEncodings, compress } from '../../../src/api/response-cache/compress.ts'
+import { lastingHeaders, listOf, notModifiedHeaders } from '../../../src/api/response-cache/entry.ts'
+
+test('a header list has names and values in turns, without headers that have no value', () => {
+  expect(listOf({ a: 1, b: undefined, c: 'x', d: 0 })).toEqual(['a', '1', 'c', 'x', 'd', '0'])
+})
+
+test.each([
+  ...['x-request-id', 'server-timing', 'ratelimit-limit', 'ratelimit-remaining', 'x-data-source', 'x-block-number'],
+  ...['x-block-hash', 'x-index-lag', 'content-length', 'content-encoding', 'connection', 'keep-alive', 'date'],
+  'transfer-encoding',
+])('%s is not kept with a cached response', (name) => {
+  expect(lastingHeaders({ [name]: 'a', etag: 'b' })).toEqual(['etag', 'b'])
+})
+
+test.each(['etag', 'vary', 'cache-control', 'x-transaction', 'access-control-allow-origin', 'deprecation', 'sunset'])(
+  '%s is kept, and a 304 repeats it',
+  (name) => {
+    const lasting = lastingHeaders({ [name]: 'a', link: 'b' })
+    expect(lasting).toEqual([name, 'a', 'link', 'b'])
+    expect(notModifiedHeaders(lasting)).toEqual([name, 'a'])
+  },
+)
+
+test.each(['content-type', 'link', 'vary-x', 'x-etag', 'etag-x', 'content-security-policy'])(
+  '%s is kept, and a 304 leaves it out',
+  (name) => {
+    const lasting = lastingHeaders({ [name]: 'a' })
+    expect(lasting).toEqual([name, 'a'])
+    expect(notModifiedHeaders(lasting)).toEqual([])
+  },
+)
+
+test.each([
+  [undefined, ['identity']],
+  ['', ['identity']],
+  ['br', ['br', 'identity']],
+  ['gzip', ['gzip', 'identity']],
+  ['gzip, br', ['br', 'gzip', 'identity']],
+  ['gzip, br;q=0.5', ['gzip', 'br', 'identity']],
+  ['gzip, identity;q=0', ['gzip']],
+  ['identity;q=0', []],
+  ['*', ['br', 'gzip', 'identity']],
+] as const)('Accept-Encoding %s accepts %j, best first', (header, encodings) => {
+  expect(acceptedEncodings(header)).toEqual(encodings)
+})
+
+test('two bodies are compressed at once, a further one is refused, and the next one is taken again', async () => {
+  const identity = Buffer.alloc(1_024)
+  const first = [compress({ identity }), compress({ identity })]
+  await expect(compress({ identity })).rejects.toThrowError('too many bodies are being compressed')
+  for (const bodies of await Promise.all(first)) expect(Object.keys(bodies ?? {})).toEqual(['identity', 'gzip', 'br'])
+  expect(await compress({ identity })).not.toBeNull()
+  expect(await compress({ identity: Buffer.alloc(1_023) })).toBeNull()
+})

@@ -1,0 +1,58 @@
+import Fastify, { type FastifyInstance } from 'fastify'
+import { onTestFinished } from 'vitest'
+import { errors } from '../../../src/api/plugins/errors.ts'
+import { createResponseCache, responseCache } from '../../../src/api/response-cache/cache.ts'
+import { createStore } from '../../../src/api/response-cache/store.ts'
+import { createTags } from '../../../src/api/response-cache/tags.ts'
+import { serializerCompiler, validatorCompiler } from '../../../src/api/schema.ts'
+import { createUnread } from '../../../src/api/unread.ts'
+import type { ReadTurns } from '../../../src/reads/turns.ts'
+import { blockAt, createFakeChanges, reachedAt } from '../../support/fake-changes.ts'
+
+/** An app with routes, and with what every app does with errors, inputs and bodies. */
+export const openRoutes = async (register: (app: FastifyInstance) => PromiseLike<unknown>) => {
+  const app = Fastify({ genReqId: () => 'mine', routerOptions: { ignoreTrailingSlash: true } })
+  onTestFinished(() => app.close())
+  app.setValidatorCompiler(validatorCompiler)
+  app.setSerializerCompiler(serializerCompiler)
+  await app.register(errors)
+  await register(app)
+  return app
+}
+
+/** The reads of a test run at once; `taken` has the kind and the address of each. */
+export const fakeTurns = () => {
+  const taken: string[] = []
+  const turn =
+    (kind: string): ReadTurns['page'] =>
+    (client, read) => {
+      taken.push(`${kind} ${client.address}`)
+      return read()
+    }
+  return { taken, turns: { page: turn('page'), long: turn('long') } satisfies ReadTurns }
+}
+
+/** An index at block 50 of both chains, and a response cache over it. */
+export const openCache = async (app: FastifyInstance) => {
+  const index = createFakeChanges()
+  for (const chainId of [8453, 56]) index.reach(reachedAt(chainId, 50))
+  index.change(100)
+  const clock = { ms: 0 }
+  const cache = createResponseCache({
+    ...{
+      changes: index.changes,
+      store: createStore(2 ** 20),
+      tags: createTags('test'),
+      limit: null,
+      trustedProxies: 0,
+    },
+    forkBlocks: { add: () => {}, isConfirmed: () => true, close: () => {} },
+    unread: createUnread(2 ** 20),
+    now: () => clock.ms,
+  })
+  await app.register(responseCache, { cache, refused: { load: 0, rate: 0, unread: 0 } })
+  return { index, cache, clock }
+}
+
+/** The database's queries of the newest indexed block: block 50 of each chain. */
+export const indexedQueries = { indexed: async () => blockAt(50) }
