@@ -6,7 +6,7 @@ import { type Handed, type Report, settle } from '../../client/src/settle.ts'
 import { blockAt, CHAIN, FROM, hashOf, transactionOf } from '../support/memory-chain.ts'
 import { failureOf, useFastClock } from '../support/memory-wallet.ts'
 
-/* The wait for what was handed to a wallet, with an API and a wallet that answer as a test says. */
+/* The wait for what was handed to a wallet, with an API and a wallet whose answers a test sets. */
 
 beforeAll(useFastClock)
 afterAll(() => void vi.useRealTimers())
