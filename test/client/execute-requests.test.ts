@@ -172,6 +172,16 @@ describe('a batch', () => {
     }
   })
 
+  test('that the wallet has from an earlier execution is found by what it did then', async () => {
+    const { client, walletOf, purchase, positions, mine } = createMemoryWorld()
+    const { wallet, sent } = walletOf({ wallet_getCallsStatus: (own) => without(own, 'receipts') })
+    const plan = purchase(1n)
+    const first = await client.execute(plan, wallet)
+    mine(FROM, [])
+    expect(await client.execute(plan, wallet)).toEqual(first)
+    expect([sent.length, positions.length]).toEqual([2, 1])
+  })
+
   test('is followed under the id that the wallet returns', async () => {
     const { client, walletOf, purchase } = createMemoryWorld()
     const asked: unknown[] = []

@@ -11,19 +11,13 @@ export const clientFaults: Faults = {
   'client/src/execute.ts': {
     tests: execution,
     faults: [
-      [
-        '    signal?.throwIfAborted()\n    throw walletError(error)',
-        '    throw walletError(error)',
-        'the next request to the wallet throws the same reason',
-      ],
+      ['    signal?.throwIfAborted()\n    throw walletError(error)', '    throw walletError(error)'],
       ['if (chainId !== plan.chainId) {', 'if (chainId > plan.chainId) {'],
       ['  await requireChain(session)\n  const effects', '  const effects'],
       ['  await requireChain(session)\n  const transactions', '  const transactions'],
-      ['await newestBlock(session))\n  options.signal?.throwIfAborted()', 'await newestBlock(session))'],
       [
         '.catch(() => undefined)\n  signal?.throwIfAborted()\n  const number',
         '.catch(() => undefined)\n  const number',
-        'the caller checks the signal as well',
       ],
       [
         'number > plan.block.number &&',
@@ -36,13 +30,16 @@ export const clientFaults: Faults = {
       ['  options.signal?.throwIfAborted()\n  const session', '  const session'],
       ['if (options.batch === false || walletCalls === null) return 0', 'if (walletCalls === null) return 0'],
       ['if (isAtomic === undefined) return 0', ''],
-      ['    options.signal?.throwIfAborted()\n    const chunk', '    const chunk', 'newestBlock has thrown before'],
       ["if ('refusal' in sent && !(await isKnown(session, id))) {", "if ('refusal' in sent) {"],
       ['size = Math.ceil(chunk.length / 2)', 'size = Math.floor(chunk.length / 2)'],
       ["if (sent.refusal === 'unsupported' || chunk.length <= 2) return done", 'if (chunk.length <= 2) return done'],
       ['chunk.length <= 2) return done', 'chunk.length <= 1) return done'],
       ['isNew ? after : plan.block.number', 'after'],
-      ['done += chunk.length', 'done += size'],
+      [
+        'done += chunk.length',
+        'done += size',
+        'they differ for the last batch only: the loop ends, and no step follows a number beyond the last one',
+      ],
       ['walletCalls.calls.slice(done, done + size)', 'walletCalls.calls.slice(0, size)'],
       ['[plan.block.number, done, chunk.length]', '[plan.block.number, chunk.length]'],
       ['status < 400 || status >= 500', 'status < 400 || status > 500'],
