@@ -6,8 +6,8 @@ import {
   type Settlement,
 } from 'fx-protection-client'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { useFastClock } from '../support/fast-clock.ts'
 import { jsonOf } from '../support/memory-chain.ts'
-import { useFastClock } from '../support/memory-wallet.ts'
 
 /* The feeds of changes and of settlements: what is asked for, and which position each item has. */
 

@@ -1,8 +1,9 @@
 import { createClient, type Plan, type Transaction } from 'fx-protection-client'
 import type { Hex } from 'viem'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { useFastClock } from '../support/fast-clock.ts'
 import { blockAt, CHAIN, DIAMOND, FROM, hashOf, TOKEN, transactionOf } from '../support/memory-chain.ts'
-import { type Answers, createMemoryWorld, DENIES, failureOf, useFastClock } from '../support/memory-wallet.ts'
+import { type Answers, createMemoryWorld, DENIES, failureOf } from '../support/memory-wallet.ts'
 import { fault, lost, sendsAndFails } from '../support/wallet-answers.ts'
 
 /* Executions whose transactions are late, missing, replaced or of others. */
@@ -90,6 +91,18 @@ describe('an outcome that is not known in time is an error that neither denies t
     expect(`${error.message} ${error.hint}`).not.toMatch(DENIES)
   })
 })
+
+test.each(['soon', { status: 99 }, { status: 'done' }, null])(
+  'a status that is none, %j, is not reported, and a wallet that never answers about it takes no longer',
+  async (status) => {
+    const { client, walletOf, purchase } = createMemoryWorld()
+    const began = Date.now()
+    const { wallet } = walletOf(reporting(() => (status === null ? new Promise(() => {}) : status)))
+    const error = await failureOf(client.execute(purchase(1n), wallet, { confirmationMs: 1_000 }))
+    expect(error.message).toContain('the wallet reports no status and no hash')
+    expect(Date.now() - began).toBe(1_000)
+  },
+)
 
 describe('a transaction that the wallet names is not the purchase when it', () => {
   const buy = (eventId: number, notional: string) => ({ eventId, notional, maxCost: '7' })
@@ -195,6 +208,9 @@ describe('a step', () => {
     const soon = Date.now()
     await failureOf(client.execute(purchase(1n), wallet, { confirmationMs: 900 }))
     expect(Date.now() - soon).toBe(900)
+    const long = Date.now()
+    await failureOf(client.execute(purchase(1n), wallet, { confirmationMs: 60_000 }))
+    expect(Date.now() - long).toBe(15_000)
   })
 
   test('with a nonce that was used by the step itself is done', async () => {

@@ -1,7 +1,8 @@
 import type { Plan, Wallet } from 'fx-protection-client'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { useFastClock } from '../support/fast-clock.ts'
 import { DIAMOND, FROM, hashOf, TOKEN } from '../support/memory-chain.ts'
-import { type Answers, createMemoryWorld, DENIES, failureOf, useFastClock } from '../support/memory-wallet.ts'
+import { type Answers, createMemoryWorld, DENIES, failureOf } from '../support/memory-wallet.ts'
 import { fault, without } from '../support/wallet-answers.ts'
 
 /* The requests with which `execute` hands transactions and batches to a wallet. */
@@ -70,9 +71,13 @@ describe('the transaction of a step', () => {
   test('of an account that signs itself has the numbers of the request', async () => {
     const { client, node, purchase } = createMemoryWorld()
     const sent: Record<string, unknown>[] = []
+    const requested: string[] = []
     const wallet: Wallet = {
       account: { address: FROM, type: 'local' },
-      request: (call: { method: string; params: readonly unknown[] }) => node(call.method, call.params),
+      request: ({ method, params }: { method: string; params: readonly unknown[] }) => {
+        requested.push(method)
+        return node(method, params)
+      },
       sendTransaction: async (transaction: Record<string, unknown>) => {
         sent.push(transaction)
         return (await node('eth_sendTransaction', [{ ...transaction, from: FROM }])) as `0x${string}`
@@ -83,6 +88,7 @@ describe('the transaction of a step', () => {
     const fees = { gas: 21_000n, maxFeePerGas: 100n, maxPriorityFeePerGas: 2n }
     const account = { account: wallet.account, chain: null, type: 'eip1559', nonce: 7, value: 0n }
     expect(sent).toEqual(plan.steps.map(({ transaction: { to, data } }) => ({ ...account, ...fees, to, data })))
+    expect(new Set(requested)).toEqual(new Set(['eth_chainId', 'eth_blockNumber']))
   })
 })
 
@@ -180,6 +186,30 @@ describe('a batch', () => {
     mine(FROM, [])
     expect(await client.execute(plan, wallet)).toEqual(first)
     expect([sent.length, positions.length]).toEqual([2, 1])
+  })
+
+  test('is atomic when the wallet is so on every chain', async () => {
+    const { client, walletOf, purchase } = createMemoryWorld()
+    const capabilities = { '0x0': { atomic: { status: 'supported' } } }
+    const { wallet, sent } = walletOf({ wallet_getCapabilities: async () => capabilities }, { atomic: true })
+    await client.execute(purchase(1n), wallet)
+    expect(sent).toMatchObject([{ atomicRequired: true }])
+  })
+
+  test.each([null, '', {}, { id: '' }, { id: 7 }])('has its own id when the wallet returns %j', async (answer) => {
+    const { client, walletOf, purchase } = createMemoryWorld()
+    const { wallet, sent } = walletOf({ wallet_sendCalls: (own) => own().then(() => answer) })
+    const batches: string[] = []
+    await client.execute(purchase(1n), wallet, { onBatch: (id) => void batches.push(id) })
+    expect(batches).toEqual(sent.map((batch) => Object(batch).id))
+  })
+
+  test('whose status is the word of an earlier version is confirmed', async () => {
+    const { client, walletOf, claims } = createMemoryWorld()
+    const { wallet } = walletOf({
+      wallet_getCallsStatus: async (own) => ({ ...Object(await own()), status: 'CONFIRMED' }),
+    })
+    expect((await client.execute(claims(2), wallet, { confirmationMs: 1_000 })).transactions).toHaveLength(2)
   })
 
   test('is followed under the id that the wallet returns', async () => {

@@ -1,7 +1,8 @@
 import type { ExecuteOptions, Plan, Wallet } from 'fx-protection-client'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { useFastClock } from '../support/fast-clock.ts'
 import { FROM, hashOf, TOKEN } from '../support/memory-chain.ts'
-import { type Answers, createMemoryWorld, DENIES, failureOf, useFastClock } from '../support/memory-wallet.ts'
+import { type Answers, createMemoryWorld, DENIES, failureOf } from '../support/memory-wallet.ts'
 import { fault, lost } from '../support/wallet-answers.ts'
 
 /* What `execute` sends, in which order, and what it sends no more after an abort or a refusal. */
@@ -89,6 +90,7 @@ describe('an abort', () => {
     const { error } = await executed(answers, { batches }, { signal: leaving.signal })
     expect(error).toMatchObject({ code: 'aborted', cause: reason })
     expect(Object(error).batchId === undefined).toBe(!batches)
+    expect(Object(error).message).toContain('the wait for the wallet to send')
     expect(`${Object(error).message} ${Object(error).hint}`).not.toMatch(DENIES)
   })
 

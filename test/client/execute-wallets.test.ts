@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { useFastClock } from '../support/fast-clock.ts'
 import { FROM, hashOf } from '../support/memory-chain.ts'
-import { type Answers, createMemoryWorld, failureOf, useFastClock } from '../support/memory-wallet.ts'
+import { type Answers, createMemoryWorld, failureOf } from '../support/memory-wallet.ts'
 import { failing, fault, lost, sendsAndFails, without, wrapped } from '../support/wallet-answers.ts'
 
 /* Plans that wallets of many kinds send: whatever the wallet does, one `execute` buys once at most. */
@@ -128,6 +129,7 @@ describe('a purchase buys exactly once with a wallet that', () => {
     expect(positionIds).toEqual([1])
     expect(hashes).toEqual(expect.arrayContaining(transactions.map(({ hash }) => hash)))
     expect(new Set(hashes).size).toBe(hashes.length)
+    for (const hash of hashes) expect(hash).toMatch(/^0x[0-9a-f]{64}$/)
     if (sends !== undefined) expect(sent).toHaveLength(sends)
   })
 })

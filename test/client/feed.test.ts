@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type Entry, type Feed, type FeedOptions, followFeed } from '../../client/src/feed.ts'
 import type { Transport } from '../../client/src/transport.ts'
 import { createEventStream } from '../support/event-stream.ts'
-import { useFastClock } from '../support/memory-wallet.ts'
+import { useFastClock } from '../support/fast-clock.ts'
 
 /* How the client follows a feed: over its stream, and in pages from the same position. */
 

@@ -3,7 +3,7 @@ import { Etags } from '../../client/src/etags.ts'
 import { joinHeaders } from '../../client/src/headers.ts'
 import { delayOf, isTemporary, parseRetryAfter, sleep } from '../../client/src/retry.ts'
 import { urlOf } from '../../client/src/url.ts'
-import { useFastClock } from '../support/memory-wallet.ts'
+import { useFastClock } from '../support/fast-clock.ts'
 
 /* The parts of a request of the client: pauses, tags, headers and URLs. */
 

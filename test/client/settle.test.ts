@@ -1,10 +1,11 @@
 import type { Requests, Transaction } from 'fx-protection-client'
-import { ConnectionError } from 'fx-protection-client'
+import { ApiError, ConnectionError } from 'fx-protection-client'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Effects } from '../../client/src/effects.ts'
 import { type Handed, type Report, settle } from '../../client/src/settle.ts'
+import { useFastClock } from '../support/fast-clock.ts'
 import { blockAt, CHAIN, FROM, hashOf, transactionOf } from '../support/memory-chain.ts'
-import { failureOf, useFastClock } from '../support/memory-wallet.ts'
+import { failureOf } from '../support/memory-wallet.ts'
 
 /* The wait for what was handed to a wallet, with an API and a wallet whose answers a test sets. */
 
@@ -109,6 +110,47 @@ describe('the wait for a hash', () => {
     expect(calls[0]).toEqual({ attempts: 1, signal: stop.signal })
   })
 
+  test('asks no more for a transaction that is done, and not before it is mined', async () => {
+    const { api, asked } = apiOf((hash, nth) => {
+      if (hash === one) return done(hash)
+      return nth === 1 ? transactionOf(hash, { status: 'pending', indexed: true }) : done(hash)
+    })
+    await settle(api, handed({ hashes: [one, two] }), {})
+    expect(asked.map(({ hash }) => hash)).toEqual([one, two, two])
+  })
+
+  test('ends at once with an answer that no repetition changes', async () => {
+    const wrong = new ApiError(
+      { code: 'validation_error', message: 'why' },
+      { status: 400, requestId: undefined, retryAfterMs: undefined },
+    )
+    const { api, asked } = apiOf(() => {
+      throw wrong
+    })
+    await expect(settle(api, handed({ hashes: [one] }), {})).rejects.toBe(wrong)
+    expect(asked).toHaveLength(1)
+  })
+
+  test('keeps what it knows of a transaction while the API fails', async () => {
+    const { api, asked } = apiOf((hash, nth) => {
+      if (nth > 1) throw new ConnectionError('down', { code: 'network_error' })
+      return pending(hash)
+    })
+    const error = await failureOf(settle(api, handed({ hashes: [one] }), { confirmationMs: 60_000 }))
+    expect(error.message).toBe(`transaction ${one} is pending after 60000 ms`)
+    expect(error.cause).toMatchObject({ code: 'network_error' })
+    expect(asked[2]?.waitMs).toBe(30_000)
+  })
+
+  test('fails with an operation of its account, in any letter case, and not with one of another', async () => {
+    const operation = { entryPoint: FROM, hash: two, sender: FROM, nonce: 1n, success: false, revert: null } as const
+    const { api } = apiOf((hash) => ({ ...done(hash), userOperations: [operation] }))
+    const upper = FROM.replace('f1', 'F1')
+    const error = await failureOf(settle(api, handed({ hashes: [one], from: upper }), {}))
+    expect(error.code).toBe('reverted_without_reason')
+    expect(await settle(api, handed({ hashes: [one], from: hashOf(9) }), {})).toHaveLength(1)
+  })
+
   test('of a hash that is none asks the API for nothing', async () => {
     const { api, asked } = apiOf(done)
     const error = await failureOf(settle(api, handed({ hashes: ['0x12'] }), { confirmationMs: 1_000 }))
@@ -152,6 +194,20 @@ describe('a transaction that another one replaced', () => {
     else expect(await failureOf(execution)).toMatchObject({ code: 'transaction_dropped', hash: one })
     expect(sent).toEqual(isFollowed ? [one, two] : [one])
   })
+})
+
+test('a transaction that was replaced is searched for by its effects first', async () => {
+  const { api } = apiOf((hash) => transactionOf(hash, { status: 'pending', dropped: true, replacedBy: two }))
+  const { effects, found } = effectsOf({ find: async () => [done(two)] })
+  expect(await settle(api, handed({ hashes: [one], effects }), {})).toEqual([done(two)])
+  expect(found).toEqual([true])
+})
+
+test('what is not known in the end is the transaction that may still be mined, and not the one that failed', async () => {
+  const { api } = apiOf((hash) => (hash === one ? reverted(hash) : pending(hash)))
+  const report = async (): Promise<Report> => ({ hashes: [one, two], status: 100 })
+  const error = await failureOf(settle(api, handed({ batchId: '0xabc', report }), { confirmationMs: 900 }))
+  expect(error).toMatchObject({ code: 'not_confirmed', hash: two })
 })
 
 describe('the wait for a batch', () => {

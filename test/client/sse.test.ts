@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type Message, readMessages } from '../../client/src/sse.ts'
 import { createEventStream } from '../support/event-stream.ts'
-import { useFastClock } from '../support/memory-wallet.ts'
+import { useFastClock } from '../support/fast-clock.ts'
 
 beforeAll(useFastClock)
 afterAll(() => void vi.useRealTimers())

@@ -1,6 +1,6 @@
 import { ApiError, ConnectionError, createTransport, type TransportOptions } from 'fx-protection-client'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { useFastClock } from '../support/memory-wallet.ts'
+import { useFastClock } from '../support/fast-clock.ts'
 
 /* Requests of the client over a `fetch` of the test: attempts, deadlines, tags and what they leave behind. */
 

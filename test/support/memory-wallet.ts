@@ -1,19 +1,9 @@
 import { createClient, ExecutionError } from 'fx-protection-client'
 import { createWalletClient, custom } from 'viem'
-import { vi } from 'vitest'
 import { createMemoryChain, FROM } from './memory-chain.ts'
 import { createWalletProvider } from './wallet-provider.ts'
 
 export type Answers = NonNullable<Parameters<typeof createWalletProvider>[0]['answers']>
-
-/**
- * Replaces the clock of the process: a timer ends as soon as nothing else can happen, and the time goes on with it.
- * `vi.useRealTimers` ends that.
- */
-export const useFastClock = (): void => {
-  vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'], now: 1_800_000_000_000 })
-  vi.setTimerTickMode('nextTimerAsync')
-}
 
 /** A chain in memory, a client of its API, and wallets on it. */
 export const createMemoryWorld = () => {
