@@ -226,14 +226,13 @@ export const clientFaults: Faults = {
     ],
   },
   'client/src/wallet.ts': {
-    tests: execution,
+    tests: ['test/client/wallet.test.ts', ...execution],
     faults: [
       ["if (refusal === 'rejected') {", "if (refusal === 'refused') {"],
       ["if (refusal === 'nonce') {", "if (refusal === 'unknown') {"],
       ['{ retryCount: 0 }', '{ retryCount: 1 }'],
       ['DECISION_MS = 900_000', 'DECISION_MS = 90_000'],
       ['if (signal?.aborted !== true) throw cause', 'throw cause'],
-      ['    asked.catch(() => {})\n', ''],
       ['aborted`, hint, { batchId, cause })', 'aborted`, hint, { cause })'],
       ['  signal?.throwIfAborted()\n  return within', '  return within'],
       ["  signal?.addEventListener('abort', stop)\n", ''],
