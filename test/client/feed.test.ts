@@ -207,6 +207,18 @@ describe('a stream that cannot be opened', () => {
     expect(log).toEqual([...Array.from({ length: 6 }, () => 'network_error'), 'stream'])
   })
 
+  test('is tried again soon when pages fail after some that were read', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(1)
+    const { take, opened } = feedOf({
+      stream: (nth) => (nth === 1 ? Promise.reject(down()) : streamOf('id: 5\ndata: a\n\n')),
+      page: (cursor, nth) => (nth === 2 ? Promise.reject(down()) : { entries: [{ cursor }], pollAfterMs: 400 }),
+    })
+    expect(await take(1)).toEqual(['a'])
+    vi.restoreAllMocks()
+    // The first failure in a row: half a second after the second page.
+    expect(opened.map(({ at }) => at)).toEqual([0, 900])
+  })
+
   test('is an error of the iteration when no repetition can help', async () => {
     const refused = feedOf({ stream: () => Promise.reject(denied()) })
     await expect(refused.take(1)).rejects.toMatchObject({ code: 'validation_error' })

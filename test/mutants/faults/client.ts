@@ -370,7 +370,7 @@ export const clientFaults: Faults = {
       ["event === 'end' || event === 'dropped'", "event === 'end'"],
       ['return sleep(pauseOf(Number(retry)), until)', 'return'],
       ['      failures = 0\n      enter', '      enter'],
-      ['await sleep(pauseOf(pollAfterMs), signal)', ''],
+      ['await sleep(pauseOf(pollAfterMs), signal)', 'await sleep(50, signal)'],
       ['while (Date.now() < pollUntil)', 'while (false)', 'the loop of the feed reads the next page instead'],
       ['Date.now() >= pollUntil ? feed.stream : null', 'feed.stream'],
       ['      mode = undefined\n      unopened += 1', '      unopened += 1'],
