@@ -519,7 +519,11 @@ export const clientFaults: Faults = {
       ['Math.ceil(LIVENESS * timeoutMs)', 'Math.ceil(SILENT * timeoutMs)'],
       ['    slow.latency.record(Date.now() - since)\n', ''],
       ["    slow.learn({ is: 'overtaken', since })\n", ''],
-      ['given === undefined ? ended.signal : AbortSignal.any([given, ended.signal])', 'ended.signal'],
+      [
+        'given === undefined ? ended.signal : AbortSignal.any([given, ended.signal])',
+        'ended.signal',
+        'the end of the batch, which the signal of the caller brings about, aborts the requests as well',
+      ],
       ["isCurrent(order[0]?.rank ?? 'ok') ? next.latency.waitMs() : LAST_RESORT_MS", 'next.latency.waitMs()'],
       ['if (asked.size === 0) break', ''],
       ['partial !== undefined && suspects.length === 0', 'partial !== undefined'],
