@@ -531,7 +531,6 @@ export const clientFaults: Faults = {
       ['      given?.throwIfAborted()\n', '', 'the caller has the reason of its signal from `untilAborted` already'],
       ['(isEnough || ![...asked.keys()].some(isUp))) break', '![...asked.keys()].some(isUp)) break'],
       ['(isEnough || ![...asked.keys()].some(isUp))) break', 'isEnough) break'],
-      ['      asked.delete(endpoint)\n', ''],
       ["if (outcomes.fault.kind === 'size') tooLong = outcomes", ''],
       ['isPartial && isAnswer?.(outcomes) !== true', 'isPartial'],
       ['partial ??= answer', 'partial = answer'],
