@@ -150,7 +150,7 @@ describe('a batch', () => {
     expect((await not.sendBy(block, { isAnswer: () => false })).endpoint).toBe(1)
   })
 
-  test('without an answer is service_unavailable, and says when an answer is too long', async () => {
+  test('without an answer is service_unavailable, and reports when an answer is too long', async () => {
     const none = open([down(), down()])
     await expect(none.send(batch)).rejects.toMatchObject({ code: 'service_unavailable' })
     expect(none.tookMs()).toBe(0)
@@ -277,7 +277,7 @@ describe('an answer that contradicts what is known', () => {
     ])
   })
 
-  test('counts when there is no other, and penalizes nobody', async () => {
+  test('counts when there is no other, and penalizes no endpoint', async () => {
     const { sendBy, penalized } = open([ok(1), ok(2), down()])
     expect(await sendBy(batch, { contradicts })).toMatchObject({ endpoint: 0, outcomes: { id: ok(1) } })
     expect(penalized).toEqual([])

@@ -13,7 +13,7 @@ export const failed = (message: string, code = -32_000): Outcome<unknown> => ({
 })
 export const address = (nth: number): Hex => numberToHex(nth, { size: 20 })
 export const hash = (nth: number): Hex => numberToHex(nth, { size: 32 })
-/** An account, and a contract that nobody configured. */
+/** An account, and a contract that is not configured. */
 export const FROM: Hex = address(0xf1)
 export const FOREIGN: Hex = `0x${'ab'.repeat(20)}`
 
