@@ -163,5 +163,3 @@ export const createMemoryChain = () => {
       ),
   }
 }
-
-export type MemoryChain = ReturnType<typeof createMemoryChain>
