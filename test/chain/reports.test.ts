@@ -76,6 +76,7 @@ describe('a rate limit', () => {
     expect(reported(first, limit(9_000))).toMatchObject({ failures: 1, pausedUntil: START + 9_000 })
     expect(reported(first, limit(1_000))).toMatchObject({ failures: 1, pausedUntil: START + 5_000 })
     expect(reported(first, limit(null))).toMatchObject({ failures: 1, pausedUntil: START + 5_000 })
+    expect(reported(known, limit(100), limit(null))).toMatchObject({ failures: 1, pausedUntil: START + 100 })
   })
 
   test('without a time pauses for longer each time', () => {
