@@ -73,7 +73,10 @@ const requireChain = async ({ plan, wallet, options: { signal } }: Session): Pro
 /** The most blocks that a chain may have made since a plan, some hours of the fastest one. */
 const MOST_BLOCKS = 100_000
 
-/** The newest block that the wallet knows: what is sent now is in a later one. That of the plan when it is not plausible. */
+/**
+ * The newest block that the wallet knows: what is sent now is in a later one. That of the plan when it is not plausible.
+ * It is asked for right before something is sent: it rejects with the reason of the signal when it is aborted.
+ */
 const newestBlock = async ({ plan, wallet, options: { signal } }: Session): Promise<number> => {
   const answer = await askWithin(wallet, ['eth_blockNumber', []], NODE_MS, signal).catch(() => undefined)
   signal?.throwIfAborted()
@@ -138,7 +141,6 @@ const sendBatches = async (session: Session, transactions: Transaction[]): Promi
   let done = 0
   for (let size = steps.length; done < steps.length; ) {
     const after = await newestBlock(session)
-    options.signal?.throwIfAborted()
     const chunk = steps.slice(done, done + size)
     // The id is that of these steps of this plan: a wallet does not take them twice.
     const id = `${plan.digest}${[plan.block.number, done, chunk.length].map((it) => it.toString(16).padStart(12, '0')).join('')}`
@@ -184,7 +186,6 @@ const executeStep = async (session: Session, step: Step, hasNonce: boolean): Pro
   const { options } = session
   await requireChain(session)
   const effects = effectsAfter(session, [step], await newestBlock(session))
-  options.signal?.throwIfAborted()
   let hash: string
   try {
     hash = await askUser(sendStep(session, step, hasNonce), 'the transaction', options.signal)

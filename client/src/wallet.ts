@@ -81,7 +81,6 @@ export const askUser = async <T>(
   try {
     return await within(asked, DECISION_MS, 'the request', signal)
   } catch (cause) {
-    asked.catch(() => {})
     if (signal?.aborted !== true) throw cause
     const hint = 'The wallet may still show the request, and send it when the user agrees: look it up there.'
     throw new ExecutionError('aborted', `the wait for the wallet to send ${what} was aborted`, hint, { batchId, cause })

@@ -92,6 +92,15 @@ test.each<[string, Reply]>([
   await expect(chain.queryAllEndpoints({ block: getBlock(7n) })).rejects.toMatchObject({ code: 'service_unavailable' })
 })
 
+test('an endpoint that refuses a part of the batch is not left out', async () => {
+  const node = await startNode()
+  const chain = await chainOf(node.url)
+  node.refuse(({ params: [at] }) => (at === '0x7' ? { code: 429, message: 'slow down' } : null))
+  expect(await chain.queryAllEndpoints({ id: getChainId(), block: getBlock(7n) })).toMatchObject([
+    { endpoint: 0, outcomes: { id: { ok: true, value: 8453 }, block: { ok: false } } },
+  ])
+})
+
 test('an endpoint that lags or lacks a needed capability is not asked', async () => {
   const [behind, ahead] = [await startNode(), await startNode()]
   const chain = await chainOf(behind.url, ahead.url)

@@ -50,6 +50,26 @@ describe('a message is accepted', () => {
   })
 })
 
+test('of the signatures of one message, the first twenty are compared', async () => {
+  const others = (count: number) => Array.from({ length: count }, () => `v1,${'A'.repeat(43)}=`)
+  const after = (count: number) =>
+    codeOf({ headers: { ...headers, 'webhook-signature': [...others(count), headers['webhook-signature']].join(' ') } })
+  expect([await after(19), await after(20)]).toEqual(['accepted', 'no_matching_signature'])
+})
+
+test('without a clock and a tolerance, a message of the last five minutes is accepted', async () => {
+  const ago = async (seconds: number) => {
+    const sent = new Date(Date.now() - seconds * 1_000)
+    return verifyWebhook({ body, headers: sign({ id, body }, [secret], sent), secrets: [secret] }).then(
+      () => 'accepted',
+      (error: { code: string }) => error.code,
+    )
+  }
+  expect([await ago(0), await ago(290), await ago(310)]).toEqual(['accepted', 'accepted', 'timestamp_out_of_range'])
+  expect(await codeOf({ toleranceSeconds: 0 })).toBe('accepted')
+  expect(await codeOf({ toleranceSeconds: 0, now: () => at.getTime() + 1 })).toBe('timestamp_out_of_range')
+})
+
 describe('a message is refused', () => {
   test('when one character of its body, id or time differs', async () => {
     for (let place = 0; place < body.length; place += 1) {
@@ -84,7 +104,10 @@ describe('a message is refused', () => {
       [-301, 'timestamp_out_of_range'],
     ] as const)
       expect([seconds, await codeOf({ now: () => at.getTime() + seconds * 1_000 })]).toEqual([seconds, expected])
-    expect(await codeOf({ headers: { ...headers, 'webhook-timestamp': 'now' } })).toBe('timestamp_out_of_range')
+    // The number that a text stands for is not enough: it is signed as it is written.
+    const seconds = headers['webhook-timestamp']
+    for (const timestamp of ['now', `${seconds}.0`, `+${seconds}`, `000${seconds}`])
+      expect(await codeOf({ headers: { ...headers, 'webhook-timestamp': timestamp } })).toBe('timestamp_out_of_range')
   })
 
   test('when a secret is not one', async () => {

@@ -18,22 +18,28 @@ export const walletFault = (code: number, message = `error ${code}`): Error =>
  * of `batchCode`. `rejects` makes its user reject everything that has to be signed. `answers` replace those of a method.
  */
 export const createWalletProvider = (options: {
-  readonly rpcUrl: string
+  /** The URL of its node, or a function that answers as the node does. */
+  readonly node: string | ((method: string, params: readonly unknown[]) => Promise<unknown>)
   readonly account: Pick<PrivateKeyAccount, 'address'>
   readonly batches?: boolean
   readonly atomic?: boolean
   readonly rejects?: boolean
   readonly answers?: Readonly<Record<string, Answer>>
 }) => {
-  const { rpcUrl, account, batches = false, atomic = false, rejects = false, answers = {} } = options
+  const { account, batches = false, atomic = false, rejects = false, answers = {} } = options
   const requested: string[] = []
   /** The requests of transactions and batches. */
   const sent: unknown[] = []
   const batchesSent = new Map<string, Hex[]>()
 
   const node = async (method: string, params: readonly unknown[] = []): Promise<unknown> => {
+    if (typeof options.node === 'function') return options.node(method, params)
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-    const response = await fetch(rpcUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+    const response = await fetch(options.node, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+    })
     const { result, error } = (await response.json()) as { result?: unknown; error?: { code: number; message: string } }
     if (error !== undefined) throw walletFault(error.code, error.message)
     return result

@@ -50,7 +50,7 @@ const run = async (): Promise<Seen> => {
   const browser = await startBrowser()
   try {
     const tab = await browser.browser.newPage()
-    const { request } = createWalletProvider({ rpcUrl: sandbox.rpcUrls[chainId] ?? '', account })
+    const { request } = createWalletProvider({ node: sandbox.rpcUrls[chainId] ?? '', account })
     await tab.exposeFunction('askWallet', request)
     await tab.evaluateOnNewDocument('window.ethereum = { request: (call) => window.askWallet(call) }')
     // Another origin than the API's.

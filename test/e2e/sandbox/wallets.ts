@@ -17,7 +17,7 @@ if (account === undefined || stranger === undefined) throw new Error('the sandbo
 const rpcUrl = sandbox.rpcUrls[chainId] ?? ''
 
 const walletWith = (options: { batches?: boolean; rejects?: boolean }, address: Hex = account.address) => {
-  const { provider, requested } = createWalletProvider({ rpcUrl, account: { address }, ...options })
+  const { provider, requested } = createWalletProvider({ node: rpcUrl, account: { address }, ...options })
   return { wallet: createWalletClient({ account: address, transport: custom(provider) }), requested }
 }
 

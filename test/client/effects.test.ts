@@ -1,0 +1,180 @@
+import { ApiError, ConnectionError, type Plan, type Requests, type Transaction } from 'fx-protection-client'
+import { type Hex, pad } from 'viem'
+import { describe, expect, test } from 'vitest'
+import { effectsOf } from '../../client/src/effects.ts'
+import { blockAt, createMemoryChain, DIAMOND, FROM, hashOf, TOKEN, transactionOf } from '../support/memory-chain.ts'
+
+/* Whether a transaction did what the steps of a plan do, and the search for it. The block of the plans is 100. */
+
+const other = '0x00000000000000000000000000000000000000f2'
+const [one, two] = [hashOf(0xa1), hashOf(0xa2)]
+
+type Log = Transaction['logs'][number]
+
+const memory = createMemoryChain()
+const purchase = memory.purchase(5n)
+const claims = memory.claims(2)
+
+const bought = (args: Log['args'] = {}, address: Hex = DIAMOND): Log => ({
+  address,
+  name: 'Bought',
+  args: { positionId: 7, hedger: FROM, eventId: 1, notional: '5', ...args },
+})
+
+const mined = (hash: string, fields: Partial<Transaction> = {}): Transaction =>
+  transactionOf(hash, { status: 'succeeded', indexed: true, block: blockAt(101), ...fields })
+
+const creating = (fields: Partial<Transaction> = {}, owner: Hex = FROM): Transaction =>
+  mined(one, {
+    created: { eventIds: [], depositIds: [], positionIds: [{ id: 7, owner }] },
+    logs: [bought()],
+    ...fields,
+  })
+
+const open = (
+  plan: Plan,
+  {
+    known = {},
+    rows = [],
+    logs = [],
+    after = 100,
+  }: { known?: Record<string, Transaction>; rows?: unknown; logs?: unknown; after?: number } = {},
+) => {
+  const asked: object[] = []
+  const filters: object[] = []
+  const get = async (path: string, params: { hash?: string }) => {
+    asked.push({ path, ...params })
+    if (params.hash !== undefined) return { data: known[params.hash] ?? transactionOf(params.hash) }
+    if (rows instanceof Error) throw rows
+    return { data: [...(rows as object[])] }
+  }
+  const readLogs = async (filter: object) => {
+    filters.push(filter)
+    return logs
+  }
+  const effects = effectsOf({ get } as unknown as Requests, plan, { steps: plan.steps, after, readLogs })
+  return { ...effects, asked, filters }
+}
+
+describe('a transaction that creates a position is the purchase', () => {
+  const { covers } = open(purchase)
+  test.each<[string, Transaction, boolean]>([
+    ['with the values of the call', creating(), true],
+    ['with an owner in capital letters', creating({}, FROM.replace('f1', 'F1') as Hex), true],
+    ['not for another owner', creating({}, other), false],
+    ['not without a position', creating({ created: mined(one).created }), false],
+    ['not in the block of the plan', creating({ block: blockAt(100) }), false],
+    ['not without a block', creating({ block: null }), false],
+    ['not of another notional', creating({ logs: [bought({ notional: '6' })] }), false],
+    ['not of another event', creating({ logs: [bought({ eventId: 2 })] }), false],
+    ['not when the log names another wallet', creating({ logs: [bought({ hedger: other })] }), false],
+    ['not when the log shares no argument', creating({ logs: [{ ...bought(), args: { hedger: FROM } }] }), false],
+    ['when one of several logs agrees', creating({ logs: [bought({ notional: '6' }), bought()] }), true],
+    ['without logs, which only the index returns', creating({ logs: [] }), true],
+    ['with logs of other contracts only', creating({ logs: [bought({ notional: '6' }, TOKEN)] }), true],
+    ['when logs were left out', creating({ logs: [bought({ notional: '6' })], logsOmitted: 1 }), true],
+  ])('%s', (_, transaction, isCovered) => {
+    expect([covers([transaction], false), covers([transaction], true)]).toEqual([isCovered, isCovered])
+    expect(covers([mined(two), transaction], true)).toBe(isCovered)
+  })
+})
+
+describe('transactions that create nothing are what the wallet confirms', () => {
+  const { covers, owns } = open(claims)
+  const own = mined(one, { logs: [{ address: DIAMOND, name: 'Claimed', args: { hedger: FROM } }] })
+  test('when there is one, and all are of the wallet', () => {
+    expect([covers([own], true), covers([own], false), covers([], true)]).toEqual([true, false, false])
+    expect(covers([own, mined(two)], true)).toBe(false)
+  })
+
+  const claim = { function: 'claimPayout', args: { positionId: 1, more: true } }
+  const claimed = (args: Log['args'], address: Hex = DIAMOND) => ({ logs: [{ address, name: 'Claimed', args }] })
+  test.each<[string, Partial<Transaction>, boolean]>([
+    ['a log that names it', claimed({ hedger: FROM }, TOKEN), true],
+    ['no log that names it', claimed({ hedger: other, positionId: 9 }), false],
+    ['an entity that it owns', { created: creating().created }, true],
+    ['an entity of another one', { created: creating({}, other).created }, false],
+    ['incomplete logs', { logsIncomplete: true }, true],
+    ['logs that were left out', { logsOmitted: 1 }, true],
+    ['a call of the plan', { calls: [claim] }, true],
+    ['a call with other arguments', { calls: [{ ...claim, args: { positionId: 3 } }] }, false],
+    ['a call of another function', { calls: [{ ...claim, function: 'claimPremiums' }] }, false],
+    ['a log of the contract with all arguments of a call', claimed({ positionId: 2 }), true],
+    ['such a log of another contract', claimed({ positionId: 2 }, TOKEN), false],
+    ['a log that names it, in the block of the plan', { ...claimed({ hedger: FROM }), block: blockAt(100) }, false],
+  ])('one with %s', (_, fields, isOwn) => {
+    expect(owns(mined(one, fields))).toBe(isOwn)
+  })
+})
+
+describe('a purchase is searched for in the newest positions of the wallet', () => {
+  const row = (createdTx: string | null, fields: object = {}) => ({
+    ...{ createdTx, createdBlock: 101, eventId: 1, notional: 5n },
+    ...fields,
+  })
+
+  test('and is the oldest one that fits', async () => {
+    const rows = [row(two), row(one), row(null)]
+    const known = { [one]: creating(), [two]: { ...creating(), hash: two } }
+    const { find, asked } = open(purchase, { rows, known })
+    expect(await find(false, undefined)).toEqual([creating()])
+    expect(asked[0]).toEqual({
+      ...{ path: '/v1/hedge/positions', chainId: 8453, wallet: FROM, limit: 50, eventId: 1 },
+    })
+    expect(asked.slice(1)).toMatchObject([{ hash: one, waitMs: 0 }])
+  })
+
+  test.each<[string, object, Transaction, number]>([
+    ['of another notional', { notional: 6n }, creating(), 0],
+    ['of another event', { eventId: 2 }, creating(), 0],
+    ['of the block after which it was sent', { createdBlock: 100 }, creating(), 0],
+    ['whose transaction is not indexed', {}, creating({ indexed: false }), 1],
+    ['whose transaction created another one', {}, creating({ logs: [bought({ notional: '6' })] }), 1],
+  ])('and not one %s', async (_, fields, transaction, lookups) => {
+    const { find, asked } = open(purchase, { rows: [row(one, fields)], known: { [one]: transaction } })
+    expect(await find(true, undefined)).toBeUndefined()
+    expect(asked).toHaveLength(1 + lookups)
+  })
+
+  test('and is not found while the API fails; another error ends the search', async () => {
+    const passing = open(purchase, { rows: new ConnectionError('down', { code: 'network_error' }) })
+    expect(await passing.find(true, undefined)).toBeUndefined()
+    const stop = AbortSignal.abort(new Error('stopped'))
+    await expect(passing.find(true, stop)).rejects.toThrow('down')
+    const details = { code: 'validation_error', message: 'why' } as const
+    const wrong = new ApiError(details, { status: 400, requestId: undefined, retryAfterMs: undefined })
+    await expect(open(purchase, { rows: wrong }).find(true, undefined)).rejects.toBe(wrong)
+  })
+})
+
+describe('claims are searched for in the logs of the contract', () => {
+  const log = (transactionHash: unknown, owner: Hex = FROM) => ({ transactionHash, topics: [hashOf(1), pad(owner)] })
+  const own = (hash: string) => mined(hash, { logs: [{ address: DIAMOND, name: 'Claimed', args: { hedger: FROM } }] })
+  const known = { [one]: own(one), [two]: own(two) }
+
+  test('after the block, once the wallet confirms them', async () => {
+    const { find, filters, asked } = open(claims, { logs: [log(one), log(two), log(one)], known, after: 255 })
+    expect(await find(false, undefined)).toBeUndefined()
+    expect([filters, asked]).toEqual([[], []])
+    expect(await find(true, undefined)).toEqual([own(one), own(two)])
+    expect(filters).toEqual([{ address: [DIAMOND], fromBlock: '0x100', toBlock: 'latest' }])
+    expect(asked).toHaveLength(2)
+  })
+
+  test.each<[string, unknown]>([
+    ['there are fewer than claims', [log(one)]],
+    ['some are of another wallet', [log(one), log(two, other)]],
+    ['one transaction is not known', [log(one), log(hashOf(0xa3))]],
+    ['they have no topics', [{ transactionHash: one }, { transactionHash: two }]],
+    ['they have no hash', [log(7), log(8)]],
+    ['the node returns nonsense', 'none'],
+    ['the node returns nothing', undefined],
+  ])('and are not found when %s', async (_, logs) => {
+    expect(await open(claims, { logs, known }).find(true, undefined)).toBeUndefined()
+  })
+
+  test('and not when one of the transactions is not of the wallet', async () => {
+    const logs = [log(one), log(two)]
+    expect(await open(claims, { logs, known: { ...known, [two]: mined(two) } }).find(true, undefined)).toBeUndefined()
+  })
+})
