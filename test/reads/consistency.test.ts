@@ -163,6 +163,13 @@ describe('a read of the chain', () => {
     expect(opened.heads[0]).toBe(100n)
   })
 
+  test('does not count the index, which may be ahead of the nodes, while a node answers', async () => {
+    const opened = open({}, 99n)
+    opened.tips.set(8453, 100n)
+    const found = await outcomeAfter(0, onHead(opened, { minBlock: 100, waitMs: 0 }))
+    expect(found).toBe('chain 8453 has not reached block 100 yet: the head is block 99')
+  })
+
   test('needs no place when the head is known to be high enough', async () => {
     const opened = open()
     const during = vi.spyOn(opened.waits, 'during')
@@ -283,7 +290,7 @@ describe('rows that must be refreshed', () => {
     opened.queue.read = async () => ({ oldestBlock: null, newestChange: 5 })
     const waiting = onIndex(opened, { minBlock: 90 }, { observed: true })
     expect(await outcomeAfter(10, waiting)).toBeUndefined()
-    opened.queue.read = async () => ({ oldestBlock: 1n, newestChange: 9 })
+    opened.queue.read = async () => ({ oldestBlock: null, newestChange: 9 })
     opened.known.position = 5
     expect(await outcomeAfter(200, waiting)).toEqual(found)
   })

@@ -49,7 +49,7 @@ export const fakeChain = (
   const node = { head }
   const blockOf = ([tag]: readonly unknown[]) => {
     const number = typeof tag === 'string' && tag.startsWith('0x') ? BigInt(tag) : node.head
-    return number <= node.head ? rawBlock(blockAt(number)) : null
+    return number <= node.head ? { ...rawBlock(blockAt(number)), transactions: [] } : null
   }
   const outcomeOf = (request: Request<unknown>): Outcome<unknown> => {
     const { method, params } = request
