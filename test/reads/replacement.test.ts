@@ -59,8 +59,23 @@ describe('the transaction that used a nonce', () => {
     [4_097, 1, null],
     [4_097, 2, BY],
     [0, 0, BY],
+    [1, 0, BY],
+    [30, 20, BY],
   ])('on a chain with head %i is found in block %i', async (head, usedIn, expected) => {
-    expect(await open({ usedIn, head }).read()).toBe(expected)
+    const { read, batches } = open({ usedIn, head })
+    expect(await read()).toBe(expected)
+    for (const batch of batches) expect(batch.length).toBeLessThanOrEqual(15)
+  })
+
+  test('is searched up to the newest head, not to the one that reads have cached', async () => {
+    const { chain } = open()
+    const heads: unknown[] = []
+    const head: typeof chain.head = (atLeast) => {
+      heads.push(atLeast)
+      return chain.head()
+    }
+    await createReplacements()({ ...chain, head }, sender)
+    expect(heads).toEqual([2n ** 63n])
   })
 
   test.each([
@@ -176,4 +191,6 @@ test('the senders of the last 20,000 transactions are kept, by chain', () => {
   expect(senders.get(8453, hashOf(0))).toBeUndefined()
   expect(senders.get(8453, hashOf(1))).toEqual({ from: SENDER, nonce: 1n })
   expect(senders.get(56, hashOf(1))).toBeUndefined()
+  senders.keep(56, hashOf(1), { from: SENDER, nonce: 5n })
+  expect([senders.get(56, hashOf(1))?.nonce, senders.get(8453, hashOf(3))?.nonce]).toEqual([5n, 3n])
 })

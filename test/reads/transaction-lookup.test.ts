@@ -1,10 +1,12 @@
 import {
   encodeAbiParameters,
+  encodeErrorResult,
   encodeEventTopics,
   getAddress,
   keccak256,
   numberToHex,
   pad,
+  parseAbi,
   parseAbiParameters,
 } from 'viem'
 import { describe, expect, test } from 'vitest'
@@ -33,6 +35,7 @@ const OTHER = keccak256('0x02')
 const HEAD = 1_000
 const MINED = 990
 const never = new AbortController().signal
+const paused = encodeErrorResult({ abi: parseAbi(['error Error(string)']), args: ['Paused'] })
 
 /** `answer` is asked before the usual answers: a transaction in block `MINED` that nobody replaced. */
 const open = (answer: (asked: Asked) => unknown = () => undefined) => {
@@ -201,15 +204,19 @@ describe('a mined transaction', () => {
     expect(calls('debug_traceTransaction')).toEqual([])
   })
 
-  test('that reverted has the reason of its trace', async () => {
+  test.each([
+    ['its trace', { output: '0x', error: 'out of gas' }, '0x5208', 'execution_failed'],
+    ['the function that it called', { output: paused, error: 'execution reverted' }, '0x5208', 'already_paused'],
+    ['less gas than it had', { output: '0x', error: 'execution reverted' }, '0x5208', 'reverted_without_reason'],
+    ['all the gas that it had', { output: '0x', error: 'execution reverted' }, '0xffff', 'execution_failed'],
+  ])('that reverted has the reason by %s', async (_, trace, gasUsed, code) => {
     const { data } = open(({ method, params }) => {
-      if (method === 'debug_traceTransaction') return { output: '0x', error: 'out of gas' }
-      return method === 'eth_getTransactionReceipt' ? rawReceipt(params[0], MINED, { status: '0x0' }) : undefined
+      if (method === 'debug_traceTransaction') return trace
+      if (method === 'eth_getTransactionByHash') return rawTransaction(params[0], { input: '0x34', gas: '0xffff' })
+      const status = { status: '0x0', gasUsed }
+      return method === 'eth_getTransactionReceipt' ? rawReceipt(params[0], MINED, status) : undefined
     })
-    expect(await data()).toMatchObject({
-      ...{ status: 'reverted', revertStatus: 'known' },
-      revert: { code: 'execution_failed', exact: true },
-    })
+    expect(await data()).toMatchObject({ status: 'reverted', revertStatus: 'known', revert: { code, exact: true } })
   })
 })
 
@@ -227,11 +234,11 @@ describe('a transaction that is not mined', () => {
 
   /** The nonce of the sender was used in the newest block but one, by `by`. */
   const replacedBy =
-    (by: string) =>
+    (by: string, usedIn = HEAD - 1) =>
     ({ method, params: [first, second] }: Asked) => {
-      if (method === 'eth_getTransactionCount') return second === 'latest' || Number(second) >= HEAD - 1 ? '0x8' : '0x7'
+      if (method === 'eth_getTransactionCount') return second === 'latest' || Number(second) >= usedIn ? '0x8' : '0x7'
       if (method === 'eth_getBlockByNumber' && second === true)
-        return { hash: hashAt(HEAD - 1), transactions: [rawTransaction(by)] }
+        return { hash: hashAt(Number(first)), transactions: Number(first) === usedIn ? [rawTransaction(by)] : [] }
       return method === 'eth_getTransactionReceipt' && first === HASH ? null : undefined
     }
 
@@ -239,6 +246,14 @@ describe('a transaction that is not mined', () => {
     expect(await open(replacedBy(OTHER)).data()).toMatchObject({
       ...{ status: 'unknown', dropped: true, replacedBy: OTHER, block: null },
     })
+  })
+
+  test('is dropped when its nonce was used too long ago to say by which one', async () => {
+    expect(await open(replacedBy(OTHER, HEAD - 5_000)).data()).toMatchObject({ dropped: true, replacedBy: null })
+  })
+
+  test('is pending when its nonce is used in a block after the known head', async () => {
+    expect(await open(replacedBy(OTHER, HEAD + 1)).data()).toMatchObject({ status: 'pending', dropped: false })
   })
 
   test('is pending when it was mined itself and the receipt is late', async () => {
@@ -302,6 +317,16 @@ describe('while no node answers', () => {
     expect(searched).toEqual((['event', 'deposit', 'position'] as const).map((kind) => [kind, HASH, 10_000n]))
   })
 
+  test.each(['event', 'deposit', 'position'] as const)(
+    'the index answers for a transaction that created one %s',
+    async (kind) => {
+      const { data, state } = open(down)
+      state.tip = blockAt(1_000)
+      state.rows = [row(kind, 5n)]
+      expect((await data()).created).toMatchObject({ [`${kind}Ids`]: [{ id: 5, owner }] })
+    },
+  )
+
   test.each([
     ['has no such row', { tip: blockAt(20_000) }],
     ['is empty', {}],
@@ -322,6 +347,7 @@ describe('while no node answers', () => {
     const refusing = open(say('eth_getTransactionReceipt', new Failure(-32_000, 'refused')))
     refusing.state.tip = blockAt(20_000)
     await expect(refusing.find()).rejects.toMatchObject({ code: 'upstream_error', message: 'refused' })
+    expect(refusing.calls('eth_getTransactionByHash')).toHaveLength(1)
 
     const { sources, changes, chain, searched, state } = open(down)
     state.tip = blockAt(20_000)

@@ -78,8 +78,9 @@ test('a wait ends as soon as a poll finds the transaction on the index', async (
   const waiting = read(30_000)
   await vi.advanceTimersByTimeAsync(500)
   state.block = 990
-  // Mined is not enough.
+  // Mined is not enough, and is no reason to look it up.
   expect(await outcomeAfter(1_000, waiting)).toBeUndefined()
+  expect(state.lookups).toBe(1)
   tips.set(8453, 990n)
   expect(await outcomeAfter(300, waiting)).toMatchObject(indexed)
 })

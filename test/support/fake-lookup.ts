@@ -50,7 +50,10 @@ export const fakeSources = (chain: Chain) => {
       },
     },
     senders: createSenders(),
-    decodeCall: (_, to, data) => (data === '0x12' ? { function: 'deposit', args: { to } } : null),
+    decodeCall(_, to, data) {
+      const name = { '0x12': 'deposit', '0x34': 'pause' }[data]
+      return name === undefined ? null : { function: name, args: { to } }
+    },
   }
   return { sources, state, searched }
 }
