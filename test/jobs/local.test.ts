@@ -213,6 +213,22 @@ test.each(names)(
   },
 )
 
+test('the end of a job system aborts the handlers that run, and waits for them', async () => {
+  const jobs = createJobs({ redisUrl: undefined, prefix: 'test', log: open().log })
+  const idle = Object.fromEntries(names.map((name) => [name, async () => {}]))
+  let isEnded = false
+  const sweep = async (_: unknown, signal: AbortSignal): Promise<void> => {
+    await sleep(60_000, signal)
+    await sleep(100)
+    isEnded = true
+  }
+  await jobs.work({ ...idle, sweep } as never)
+  await jobs.add('sweep', base)
+  const closing = jobs.close().then(() => isEnded)
+  await tick(100)
+  expect(await closing).toBe(true)
+})
+
 test('a job that is asked for without waiting is logged when it is refused, but not when the queue is out of reach', async () => {
   const { log, lines } = open()
   const jobs = createJobs({ redisUrl: undefined, prefix: 'test', log })
