@@ -51,7 +51,10 @@ export const fakeSources = (chain: Chain) => {
     },
     senders: createSenders(),
     decodeCall(_, to, data) {
-      const name = { '0x12': 'deposit', '0x34': 'pause' }[data]
+      const name = new Map([
+        ['0x12', 'deposit'],
+        ['0x34', 'pause'],
+      ]).get(data)
       return name === undefined ? null : { function: name, args: { to } }
     },
   }
