@@ -14,7 +14,11 @@ export const jobsFaults: Faults = {
       ['base, base * 2 ** attempts', 'base, base'],
       ['!stop.signal.aborted; number += 1', 'true; number += 1'],
       ['.size >= settings', '.size > settings'],
-      ['.concurrency || stop.signal.aborted) return', '.concurrency) return', 'A job that begins after a stop makes no attempt.'],
+      [
+        '.concurrency || stop.signal.aborted) return',
+        '.concurrency) return',
+        'A job that begins after a stop makes no attempt.',
+      ],
       ['if (queue.running.has(key)) continue', 'if (queue.running.has(key)) return'],
       ['if (queue.running.has(key)) continue\n', ''],
       ['      queue.waiting.delete(key)\n', ''],
