@@ -57,7 +57,7 @@ export const createJobs = (options: {
   /** The prefix of the keys in Redis. Systems that share a Redis must have different prefixes. */
   readonly prefix: string
   readonly log: Logger
-  /** How jobs run; as `queues` says unless given. */
+  /** How jobs run; `queues` unless given. */
   readonly settings?: QueueSettings
 }): Jobs => {
   const { redisUrl, prefix, log, settings } = options

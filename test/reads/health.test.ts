@@ -115,6 +115,15 @@ test('an index is ready up to the largest lag and heartbeat age, and reports its
   expect(asked).toEqual([8453])
 })
 
+test('the faults of checks follow the alarms of an index', () => {
+  const check = { check: 'signer', result: 'fail', state: 'wrong', at: 1, fault: 'the signer is wrong' } as const
+  const health = healthOf({ observations: { waiting: 2, oldestSeconds: 90 } })
+  expect(alarmsOf({ chainId: 8453, health, state: 'following', checks: [check] })).toEqual([
+    expect.stringContaining('2 entities'),
+    'the signer is wrong',
+  ])
+})
+
 test('without the database the alarm has the advice for the fault, and the faults of checks follow', () => {
   const refused = new DatabaseError('no', 1, 'error')
   refused.code = '28P01'

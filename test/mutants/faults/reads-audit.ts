@@ -14,12 +14,17 @@ export const auditFaults: Faults = {
       [
         'record !== null && second !== null && differencesOfFact(entity, factRow(record), second).length === 0',
         'second !== null && differencesOfFact(entity, factRow(record), second).length === 0',
+        'A comparison with no row differs, so the verdict is the same.',
       ],
       [
         'record !== null && second !== null && differencesOfFact(entity, factRow(record), second).length === 0',
         'record !== null && second !== null',
       ],
-      ['record !== null && second !== null && differences', 'record !== null && differences'],
+      [
+        'record !== null && second !== null && differences',
+        'record !== null && differences',
+        'A comparison with no row differs, so the verdict is the same.',
+      ],
       ['answers.length < Math.min(2, ', 'answers.length < Math.min(1, '],
       ['answers.length < Math.min(2, ', 'answers.length <= Math.min(2, '],
       ['Math.min(2, chain', 'Math.max(2, chain'],
