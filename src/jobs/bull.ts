@@ -8,13 +8,14 @@ import { createOutageLog } from '../lib/outage-log.ts'
 import { createReconnectOnError } from '../lib/redis.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
 import type { Driver } from './driver.ts'
-import { type JobName, queues } from './queues.ts'
+import { type JobName, type QueueSettings, queues } from './queues.ts'
 
 export type BullOptions = {
   readonly redisUrl: string
   /** The prefix of this system's keys, so that several systems can share a Redis. */
   readonly prefix: string
   readonly log: Logger
+  readonly settings?: QueueSettings | undefined
 }
 
 /** How long a Redis that is out of reach may delay the caller that adds a job, or the end of the process. */
@@ -30,7 +31,7 @@ const jobNames = Object.keys(queues) as JobName[]
 
 /** Creates a driver with jobs in a Redis that several processes share (BullMQ). */
 export const createBullDriver = (options: BullOptions): Driver => {
-  const { log, prefix } = options
+  const { log, prefix, settings = queues } = options
   const stop = new AbortController()
   // Every running job may listen to this signal.
   setMaxListeners(0, stop.signal)
@@ -94,7 +95,7 @@ export const createBullDriver = (options: BullOptions): Driver => {
 
   const open = new Map(
     jobNames.map((name) => {
-      const { attempts, backoffMs } = queues[name]
+      const { attempts, backoffMs } = settings[name]
       const queue = new Queue(name, {
         ...on(adding),
         defaultJobOptions: {
@@ -141,7 +142,7 @@ export const createBullDriver = (options: BullOptions): Driver => {
     },
     async work(run) {
       for (const name of jobNames) {
-        const { concurrency, lockMs } = queues[name]
+        const { concurrency, lockMs } = settings[name]
         const worker = new Worker(name, ({ data }) => track(run(name, data, stop.signal)), {
           ...on(connect()),
           concurrency,
@@ -155,7 +156,7 @@ export const createBullDriver = (options: BullOptions): Driver => {
           // The job was aborted because this process ends. Another process retries it.
           if (stop.signal.aborted) return
           const fields = { job: name, attempt: job?.attemptsMade, fault: errorText(error) }
-          if (job === undefined || job.attemptsMade >= queues[name].attempts) log.error(fields, 'job dropped')
+          if (job === undefined || job.attemptsMade >= settings[name].attempts) log.error(fields, 'job dropped')
           else log.warn(fields, 'job failed')
         })
         workers.push(worker)

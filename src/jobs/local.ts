@@ -4,7 +4,7 @@ import { errorText, unavailable } from '../lib/errors.ts'
 import { sleep } from '../lib/lifecycle.ts'
 import type { Logger } from '../lib/log.ts'
 import type { Driver, Run } from './driver.ts'
-import { type JobName, queues } from './queues.ts'
+import { type JobName, type QueueSettings, queues } from './queues.ts'
 
 type Job = { readonly key: string; readonly payload: unknown; readonly addedAt: number }
 
@@ -16,7 +16,13 @@ type MemoryQueue = {
 }
 
 /** Creates a driver with jobs in this process: it needs no installation, and jobs do not survive the process. */
-export const createLocalDriver = ({ log }: { readonly log: Logger }): Driver => {
+export const createLocalDriver = ({
+  log,
+  settings = queues,
+}: {
+  readonly log: Logger
+  readonly settings?: QueueSettings | undefined
+}): Driver => {
   const stop = new AbortController()
   // Every running job may listen to this signal.
   setMaxListeners(0, stop.signal)
@@ -31,7 +37,7 @@ export const createLocalDriver = ({ log }: { readonly log: Logger }): Driver => 
   }
 
   const attempt = async (name: JobName, { key, payload }: Job, runJob: Run): Promise<void> => {
-    const { attempts, backoffMs: base } = queues[name]
+    const { attempts, backoffMs: base } = settings[name]
     for (let number = 1; !stop.signal.aborted; number += 1) {
       try {
         return await runJob(name, payload, stop.signal)
@@ -48,7 +54,7 @@ export const createLocalDriver = ({ log }: { readonly log: Logger }): Driver => 
   const drain = (queue: MemoryQueue): void => {
     if (run === undefined) return
     for (const [key, job] of queue.waiting) {
-      if (queue.running.size >= queues[queue.name].concurrency || stop.signal.aborted) return
+      if (queue.running.size >= settings[queue.name].concurrency || stop.signal.aborted) return
       if (queue.running.has(key)) continue
       queue.waiting.delete(key)
       const done = attempt(queue.name, job, run).finally(() => {

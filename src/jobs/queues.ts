@@ -51,4 +51,7 @@ export const queues = {
 
 export type JobName = keyof typeof queues
 
+/** How the jobs of each kind run. */
+export type QueueSettings = Readonly<Record<JobName, Omit<Queue, 'payload'>>>
+
 export type Payload<N extends JobName> = z.output<(typeof queues)[N]['payload']>

@@ -4,7 +4,7 @@ import { createBullDriver } from './bull.ts'
 import { jobRuns } from './channel.ts'
 import type { Driver, Waiting } from './driver.ts'
 import { createLocalDriver } from './local.ts'
-import { type JobName, type Payload, queues } from './queues.ts'
+import { type JobName, type Payload, type QueueSettings, queues } from './queues.ts'
 
 /** The handlers of jobs by name. A handler may run twice for one job, so it must be idempotent. */
 type Handlers = {
@@ -57,10 +57,14 @@ export const createJobs = (options: {
   /** The prefix of the keys in Redis. Systems that share a Redis must have different prefixes. */
   readonly prefix: string
   readonly log: Logger
+  /** How jobs run; `queues` unless given. */
+  readonly settings?: QueueSettings
 }): Jobs => {
-  const { redisUrl, prefix, log } = options
+  const { redisUrl, prefix, log, settings } = options
   const driver: Driver =
-    redisUrl === undefined ? createLocalDriver({ log }) : createBullDriver({ redisUrl, prefix, log })
+    redisUrl === undefined
+      ? createLocalDriver({ log, settings })
+      : createBullDriver({ redisUrl, prefix, log, settings })
 
   // BullMQ reserves colons.
   const keyOf = (payload: unknown): string => JSON.stringify(payload).replaceAll(':', '=')

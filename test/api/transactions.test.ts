@@ -5,7 +5,7 @@ import { TransactionRecord } from '../../src/reads/transactions/record.ts'
 import { openApp } from '../support/app.ts'
 import { factsOf } from '../support/known-chains.ts'
 import { byForm, seed } from '../support/repetitions.ts'
-import { blocks, Failure, HEAD, type Script, startScript } from '../support/script.ts'
+import { blocks, HEAD, type Script, startScript } from '../support/script.ts'
 
 /* Answers that a real node does not give. No database is in reach. */
 
@@ -41,12 +41,8 @@ const open = async (script: Script) => {
   return { api, node, read }
 }
 
-test.each([
-  [HEAD, 'the newest block'],
-  [HEAD - 1, 'the block before it'],
-  [HEAD - 100, 'a recent block'],
-  [HEAD - 4_000, 'an old block'],
-])('a replacement is found in block %d, %s', async (usedIn) => {
+test('a replacement is found, and its block is not read again', async () => {
+  const usedIn = HEAD - 100
   const replacement = keccak256('0x02')
   const { read, node } = await open(({ method, params: [first, second] }) => {
     if (method === 'eth_getTransactionByHash') return sent
@@ -71,43 +67,6 @@ test.each([
       .filter(({ params }) => params[1] === true),
   ).toEqual([])
 })
-
-test('a replacement is found without the state of old blocks, and is unknown where that is too old', async () => {
-  for (const [usedIn, replacedBy] of [
-    [HEAD - 60, keccak256('0x02')],
-    [HEAD - 2_000, null],
-  ] as const) {
-    const { read } = await open(({ method, params: [first, second] }) => {
-      if (method === 'eth_getTransactionByHash') return sent
-      if (method === 'eth_getTransactionCount') {
-        if (second === 'latest') return '0x8'
-        if (Number(second) < HEAD - 127) return new Failure(-32_000, 'missing trie node 5f (path )')
-        return Number(second) >= usedIn ? '0x8' : '0x7'
-      }
-      if (method === 'eth_getBlockByNumber' && second === true && Number(first) === usedIn)
-        return { hash: hashAt(usedIn), transactions: [{ ...sent, hash: keccak256('0x02') }] }
-      return undefined
-    })
-    expect(await read()).toMatchObject({ status: 'unknown', dropped: true, replacedBy })
-  }
-})
-
-test.each([
-  [HEAD, 'the newest known block'],
-  [HEAD + 1, 'a block that this process does not know yet'],
-])(
-  'a transaction whose receipt is late is pending, and not replaced, when its nonce is used in block %d, %s',
-  async (usedIn) => {
-    const { read } = await open(({ method, params: [, second] }) => {
-      if (method === 'eth_getTransactionByHash') return sent
-      if (method === 'eth_getTransactionCount') return second === 'latest' || Number(second) >= usedIn ? '0x8' : '0x7'
-      if (method === 'eth_getBlockByNumber' && second === true)
-        return { hash: hashAt(HEAD), transactions: usedIn === HEAD ? [sent] : [] }
-      return undefined
-    })
-    expect(await read()).toMatchObject({ status: 'pending', dropped: false, replacedBy: null })
-  },
-)
 
 test('a replacement that a reorg removed is not named any more, and the next one is named at once', async () => {
   /** The transaction with the nonce in the newest block but one, and that block's hash. */
@@ -178,16 +137,6 @@ test('a transaction that a reorg removed and another one replaced is dropped, al
   expect(await read()).toMatchObject({ status: 'unknown', dropped: false, replacedBy: null })
   phase = 'replaced'
   expect(await read()).toMatchObject({ status: 'unknown', dropped: true, replacedBy: replacement })
-})
-
-test('a receipt of a block that a reorg removed does not count', async () => {
-  const { read } = await open(({ method }) => {
-    if (method === 'eth_getTransactionByHash') return sent
-    if (method === 'eth_getTransactionReceipt') return receiptAt(HEAD, { blockHash: keccak256('0x04') })
-    if (method === 'eth_getTransactionCount') return '0x7'
-    return undefined
-  })
-  expect(await read()).toMatchObject({ status: 'pending', block: null })
 })
 
 test('every node is asked before a transaction is unknown', async () => {
@@ -267,7 +216,8 @@ test('a receipt that is too long is read without its logs, and is not the fault 
   expect(endpoint).toMatchObject({ rank: 'ok' })
 })
 
-test('look-ups are limited, and end when their client disconnects', async () => {
+// The limits themselves are tried by `test/reads/transaction-limits.test.ts`.
+test.runIf(byForm(false, true))('look-ups are limited, and end when their client disconnects', async () => {
   const hashes = Array.from({ length: 524 }, (_, at) => keccak256(numberToHex(at, { size: 2 })))
   const hanging = hashes.slice(0, 8)
   const node = await startScript((call) => blocks(call))
@@ -344,31 +294,6 @@ test('a wait ends with the state at that time, or before when the client may not
   expect((await waiting).error?.code).toBe('service_unavailable')
 })
 
-test('a wait goes on while no node answers', async () => {
-  let isDown = true
-  const node = await startScript((call) => blocks(call))
-  const api = await openApp({ nodes: [{ url: node.url, deployment }], nodeTimeoutMs: 500 })
-  onTestFinished(api.close)
-  node.say((calls) => {
-    if (isDown) return { status: 502, body: 'down' }
-    const answers = calls.map((call) => {
-      const isTransaction = call.method === 'eth_getTransactionByHash'
-      return {
-        id: call.id,
-        result: isTransaction ? sent : call.method === 'eth_getTransactionCount' ? '0x7' : blocks(call),
-      }
-    })
-    return { body: JSON.stringify(answers) }
-  })
-  expect((await api.get(`/transactions/8453/${hash}?waitMs=100`)).status).toBe(503)
-  const waiting = api.get(`/transactions/8453/${hash}?waitMs=4000`)
-  setTimeout(() => {
-    isDown = false
-  }, 300)
-  const { status, data } = await waiting
-  expect([status, data]).toMatchObject([200, { status: 'pending' }])
-})
-
 test('a read of the chain after a transaction that reverted reports it, and no other read does', async () => {
   const [reverted, succeeded] = [keccak256('0x0a'), keccak256('0x0b')]
   const { api } = await open(({ method, params: [first] }) => {
@@ -420,7 +345,7 @@ test('an answer that is not the receipt is a 503', async () => {
   }
 })
 
-const RUNS = byForm(60, 5_000)
+const RUNS = byForm(30, 5_000)
 
 test(`${RUNS} arbitrary receipts (seed ${seed}) are answered`, { timeout: byForm(60_000, 600_000) }, async () => {
   let receipt: unknown = null
@@ -479,33 +404,4 @@ test(`${RUNS} arbitrary receipts (seed ${seed}) are answered`, { timeout: byForm
     }),
     { seed, numRuns: RUNS },
   )
-})
-
-test.each([
-  ['the transactions of its block', 'eth_getBlockByNumber', true],
-  ['the nonce at the newest block', 'eth_getTransactionCount', numberToHex(HEAD)],
-  ['the nonce at earlier blocks', 'eth_getTransactionCount', numberToHex(HEAD - 1)],
-])('a mined transaction whose receipt is late is not dropped while no node returns %s', async (_, refused, at) => {
-  const { read } = await open(({ method, params: [first, second] }) => {
-    // Not the text of a rate limit, after which a node is not asked for a while.
-    if (method === refused && second === at) return new Failure(-32_000, 'internal error')
-    if (method === 'eth_getTransactionByHash') return sent
-    if (method === 'eth_getTransactionCount') return second === 'latest' || Number(second) >= HEAD - 1 ? '0x8' : '0x7'
-    if (method === 'eth_getBlockByNumber' && second === true)
-      return { hash: hashAt(Number(first)), transactions: Number(first) === HEAD - 1 ? [sent] : [] }
-    return undefined
-  })
-  expect(await read()).toMatchObject({ status: 'pending', dropped: false, replacedBy: null })
-})
-
-test('a call that succeeds at its own time is not reported with the reason that it has at the time of the parent block', async () => {
-  const { read } = await open(({ method, params }) => {
-    if (method === 'eth_getTransactionByHash') return sent
-    if (method === 'eth_getTransactionReceipt') return receiptAt(HEAD - 1, { status: '0x0' })
-    if (method === 'debug_traceTransaction') return new Failure(-32_601, 'method not found')
-    if (method !== 'eth_call') return undefined
-    return params.length > 2 ? '0x' : new Failure(3, 'execution reverted: Not expired', '0x')
-  })
-  const reason = 'execution reverted: the same call succeeds at the parent block'
-  expect((await read()).revert).toMatchObject({ code: 'unknown_reason', reason: reason.slice(20), exact: false })
 })

@@ -111,6 +111,12 @@ test('the audit compares texts and lists them among the compared columns', async
   for (const { table, rows, columns: compared, values } of report.tables) expect(values, table).toBe(rows * compared)
 })
 
+/** Columns that are planted together: a wrong value of one hides none of the others. */
+const groups = [
+  ...planted.map(([table]) => columns.filter((it) => it.table === table && howOf(it.name) === 'view')),
+  ...columns.filter(({ name }) => howOf(name) !== 'view').map((it) => [it]),
+].map((group) => ({ group, names: group.map(({ name }) => name).join(', ') }))
+
 /** A value as the audit prints it. */
 const shown = async ({ table, column, key, id }: Planted): Promise<string> => {
   const property = Object.entries(getTableColumns(table)).find(([, it]) => it === column)?.[0] ?? ''
@@ -123,26 +129,35 @@ const shown = async ({ table, column, key, id }: Planted): Promise<string> => {
   return String(rows[0]?.[property])
 }
 
-test.each(columns)('the audit finds a wrong value in $name and reports the row and both values', async (it) => {
-  const { name, table, column, key, id } = it
-  const [tableName = '', property] = name.split('.')
+test('every compared column is in one group', () => {
+  const grouped = groups.flatMap(({ group }) => group.map(({ name }) => name))
+  expect(grouped.toSorted()).toEqual(columns.map(({ name }) => name).toSorted())
+})
+
+test.each(groups)('the audit finds a wrong value in $names and reports the row and both values', async ({ group }) => {
+  const [first] = group
+  if (first === undefined) throw new RangeError('expected a column')
+  const { table, key, id } = first
+  const tableName = getTableName(table)
   const row = sql`ctid = (SELECT ctid FROM ${table} WHERE ${sql.identifier(key)} = ${id} LIMIT 1)`
-  const before = await shown(it)
+  const before = await Promise.all(group.map(shown))
   const undo = sql.identifier(`before_${tableName}`)
   await database.run((handle) => handle.execute(sql`CREATE TABLE ${undo} AS SELECT * FROM ${table}`))
-  const isText = howOf(name) === 'text'
+  const how = howOf(first.name)
+  const wrongs = group.map((it) => sql`${sql.identifier(it.column.name)} = ${wrong(it)}`)
   // A statement that sets a text must flip this, or the text is cleared.
-  const flip = isText ? sql`, render_flip = NOT render_flip` : sql``
-  await database.run((handle) =>
-    handle.execute(sql`UPDATE ${table} SET ${sql.identifier(column.name)} = ${wrong(it)} ${flip} WHERE ${row}`),
-  )
+  if (how === 'text') wrongs.push(sql`render_flip = NOT render_flip`)
+  await database.run((handle) => handle.execute(sql`UPDATE ${table} SET ${sql.join(wrongs, sql`, `)} WHERE ${row}`))
   try {
     const found = await differences()
-    const expected =
-      howOf(name) === 'key'
+    const expected = group.map(async (it, at) => {
+      const property = it.name.split('.')[1]
+      return how === 'key'
         ? `${tableName} ${id} is missing in the index`
-        : `${tableName} ${id}: ${property} is ${await shown(it)} in the index, ${before} ${isText ? 'after a new rendering' : 'on the chain'}`
-    expect(found).toContainEqual(expect.stringContaining(expected))
+        : `${tableName} ${id}: ${property} is ${await shown(it)} in the index, ${before[at]} ${how === 'text' ? 'after a new rendering' : 'on the chain'}`
+    })
+    for (const difference of await Promise.all(expected))
+      expect(found).toContainEqual(expect.stringContaining(difference))
   } finally {
     await database.transaction(async (handle) => {
       await handle.execute(sql`DELETE FROM ${table}`)

@@ -159,22 +159,28 @@ describe('an index that equals the chain', () => {
     expect([row?.blockNumber, row?.blockHash]).toEqual([anchor?.number, anchor?.hash])
   })
 
-  test('with more rows than one slice is compared in the order of ids, and each process continues where another one stopped', async () => {
-    // Ids after those of the chain, so that there are several slices.
-    await run(`INSERT INTO deposits SELECT chain_id, id + n * 4, event_id, lp, amount, shares, block_number, block_hash,
-      block_timestamp, tx_hash, log_index FROM deposits, generate_series(1, 80) n`)
-    await runOnce()
-    const marks = []
-    for (let slices = 0; slices < 2; slices += 1) {
-      await runOnce(async () => undefined)
-      const [row] = await database.run((handle) => handle.select().from(audits))
-      marks.push([row?.kind, row?.nextId])
-    }
-    expect(marks).toEqual([
-      ['deposit', 200n],
-      ['position', 0n],
-    ])
-  })
+  test.each([
+    [1n, [1n, 2n, 3n, 4n, 0n]],
+    [2n, [2n, 4n, 0n]],
+    // The ids 0 to 5: the one after the last must not exist.
+    [5n, [5n, 0n]],
+    [6n, [0n]],
+  ])(
+    'in slices of %i ids is compared in the order of ids, and each process continues where another one stopped',
+    async (size, marks) => {
+      await runOnce()
+      const found = []
+      for (const _ of size === 1n ? [...marks, 5n] : marks) {
+        await auditSlice({ chain, database, confirm: async () => undefined, size, log: silent })
+        const [row] = await database.run((handle) => handle.select().from(audits))
+        found.push([row?.kind, row?.nextId])
+      }
+      const inside = size === 1n ? [1n, 2n, 3n, 4n, 5n] : marks.slice(0, -1)
+      expect(found).toEqual([...inside.map((mark) => ['deposit', mark]), ['position', 0n]])
+      // Every row was compared once.
+      expect((await state()).compared).toBe(7n)
+    },
+  )
 
   test('is left to the next run by a process that stops, without further requests and log lines', async () => {
     await run('UPDATE events SET strike = strike + 1')
@@ -201,19 +207,41 @@ describe('an index that equals the chain', () => {
 
 describe('a wrong fact is found, logged as an error and repaired', () => {
   test.each([
-    ['UPDATE events SET strike = strike + 1 WHERE id = 2', 'events 2: strike is'],
-    ["UPDATE events SET underlying = 'USD/XXX' WHERE id = 1", 'events 1: underlying is USD/XXX in the index, USD/GHS'],
-    ['UPDATE deposits SET amount = amount - 1 WHERE id = 4', 'deposits 4: amount is 4999999999 in the index'],
-    ['UPDATE positions SET event_id = 2, notional = 1 WHERE id = 1', 'positions 1: eventId is 2 in the index, 1 on'],
-    ['DELETE FROM events WHERE id = 1', 'events 1 is missing in the index'],
-    ['DELETE FROM deposits WHERE id = 4', 'deposits 4 is missing in the index'],
-    ['DELETE FROM positions WHERE id = 2', 'positions 2 is missing in the index'],
-  ])('%s', async (damage, words) => {
-    await run(damage)
+    [
+      'of a wrong value',
+      [
+        ['UPDATE events SET strike = strike + 1 WHERE id = 2', 'events 2: strike is'],
+        [
+          "UPDATE events SET underlying = 'USD/XXX' WHERE id = 1",
+          'events 1: underlying is USD/XXX in the index, USD/GHS',
+        ],
+        ['UPDATE deposits SET amount = amount - 1 WHERE id = 4', 'deposits 4: amount is 4999999999 in the index'],
+        [
+          'UPDATE positions SET event_id = 2, notional = 1 WHERE id = 1',
+          'positions 1: eventId is 2 in the index, 1 on',
+        ],
+      ],
+    ],
+    [
+      'of a lost row',
+      [
+        ['DELETE FROM events WHERE id = 1', 'events 1 is missing in the index'],
+        ['DELETE FROM deposits WHERE id = 4', 'deposits 4 is missing in the index'],
+        ['DELETE FROM positions WHERE id = 2', 'positions 2 is missing in the index'],
+      ],
+    ],
+  ] as const)('%s', async (_, damages) => {
+    for (const [damage] of damages) await run(damage)
     const { alarmed } = await round()
-    expect(alarmed).toEqual([{ chainId: 8453, difference: expect.stringContaining(words), repaired: true }])
+    const expected = damages.map(([, words]) => ({
+      ...{ chainId: 8453, difference: expect.stringContaining(words), repaired: true },
+    }))
+    expect(alarmed).toHaveLength(expected.length)
+    expect(alarmed).toEqual(expect.arrayContaining(expected))
     expect(await differences()).toEqual([])
-    expect(await state()).toMatchObject({ differences: 1n, repaired: 1n, last: expect.stringContaining(words) })
+    const count = BigInt(damages.length)
+    const last = expect.stringContaining(damages.at(-1)?.[1] ?? '')
+    expect(await state()).toMatchObject({ differences: count, repaired: count, last })
     expect((await round()).alarmed).toEqual([])
   })
 
@@ -257,24 +285,47 @@ describe('a wrong observation is queued to be observed again, which repairs it',
 
   test.each([
     [
-      'UPDATE event_observations SET total_premiums = total_premiums + 1 WHERE id = 1',
-      'event_observations 1: totalPremiums',
+      'of a wrong value',
+      [
+        ['UPDATE chain_observations SET paused = NOT paused', 'chain_observations 8453: paused is true'],
+        [
+          'UPDATE event_observations SET total_premiums = total_premiums + 1 WHERE id = 1',
+          'event_observations 1: totalPremiums',
+        ],
+        ['UPDATE settlements SET settlement_price = 1', 'settlements 2: settlementPrice is 1'],
+      ],
     ],
     [
-      'UPDATE deposit_observations SET withdrawn = NOT withdrawn WHERE id = 4',
-      'deposit_observations 4: withdrawn is true',
+      // Those of an event are known to be outdated while the event waits.
+      'of a wrong value of a deposit and a position',
+      [
+        [
+          'UPDATE deposit_observations SET withdrawn = NOT withdrawn WHERE id = 4',
+          'deposit_observations 4: withdrawn is true',
+        ],
+        [
+          'UPDATE position_observations SET claimed = NOT claimed WHERE id = 2',
+          'position_observations 2: claimed is true',
+        ],
+      ],
     ],
-    ['UPDATE position_observations SET claimed = NOT claimed WHERE id = 2', 'position_observations 2: claimed is true'],
-    ['DELETE FROM position_observations WHERE id = 3', 'position_observations 3 is missing in the index'],
-    ['UPDATE chain_observations SET paused = NOT paused', 'chain_observations 8453: paused is true'],
-    ['UPDATE settlements SET settlement_price = 1', 'settlements 2: settlementPrice is 1'],
-    ['DELETE FROM settlements', 'settlements 2 is missing in the index'],
-  ])('%s', async (damage, words) => {
-    await run(damage)
-    expect((await round()).alarmed).toEqual([
-      { chainId: 8453, difference: expect.stringContaining(words), repaired: queued },
-    ])
-    expect(await state()).toMatchObject({ differences: 1n, repaired: 1n, last: expect.stringContaining(words) })
+    [
+      'of a lost row',
+      [
+        ['DELETE FROM settlements', 'settlements 2 is missing in the index'],
+        ['DELETE FROM position_observations WHERE id = 3', 'position_observations 3 is missing in the index'],
+      ],
+    ],
+  ] as const)('%s', async (_, damages) => {
+    for (const [damage] of damages) await run(damage)
+    const { alarmed } = await round()
+    const expected = damages.map(([, words]) => ({
+      ...{ chainId: 8453, difference: expect.stringContaining(words), repaired: queued },
+    }))
+    expect(alarmed).toHaveLength(expected.length)
+    expect(alarmed).toEqual(expect.arrayContaining(expected))
+    const count = BigInt(damages.length)
+    expect(await state()).toMatchObject({ differences: count, repaired: count })
     await observe()
     expect((await round()).alarmed).toEqual([])
     expect(await differences()).toEqual([])

@@ -73,11 +73,55 @@ test('the audit finds no difference in a correct index, and then one wrong amoun
   ])
 })
 
+/** The audit of a new index, without its wrong rows. */
+const auditBy = async (options: Partial<Parameters<typeof audit>[0]>) => {
+  const chain = chainOf(api.sources.chains, 8453)
+  return audit({ chain, database: api.database, log, pauseMs: 1, ...options })
+}
+
+const reindex = async () => {
+  const { database } = api
+  await database.run((handle) => handle.execute(sql`TRUNCATE cursors, anchors, events, deposits, positions, fee_rates`))
+  await indexAll({ chain: chainOf(api.sources.chains, 8453), database })
+}
+
+test('the audit in slices of any size compares the same rows and lists, and finds the same differences', async () => {
+  await reindex()
+  const whole = await auditBy({})
+  expect(whole.differences).toEqual([])
+  const sizes = [
+    [1n, 1],
+    [4n, 3],
+    [5n, 4],
+  ] as const
+  for (const [size, wallets] of sizes) expect(await auditBy({ size, wallets })).toEqual(whole)
+  // The ids after the last row are compared while they exist on the chain.
+  await api.database.run((handle) => handle.execute(sql`DELETE FROM deposits WHERE id > 1`))
+  for (const [size, wallets] of sizes.slice(0, 1)) {
+    const { differences, found } = await auditBy({ size, wallets })
+    expect(differences).toEqual(expect.arrayContaining([2, 3, 4].map((id) => `deposits ${id} is missing in the index`)))
+    const members = differences.filter((difference) => difference.includes('getEventDepositIds'))
+    expect([members.length, found]).toEqual([3, differences.length])
+  }
+})
+
+test('the report has the first differences up to its limit, and counts all', async () => {
+  await reindex()
+  await api.database.run((handle) => handle.execute(sql`UPDATE deposits SET amount = amount + 1`))
+  for (const [maxDifferences, reported] of [
+    [3, 3],
+    [4, 4],
+    [5, 4],
+  ] as const) {
+    const { differences, found } = await auditBy({ maxDifferences })
+    expect([maxDifferences, differences.length, found]).toEqual([maxDifferences, reported, 4])
+  }
+})
+
 test('a difference at a block that a reorg replaced is compared again at the new block of the index', async () => {
   const { database } = api
   const chain = chainOf(api.sources.chains, 8453)
-  await database.run((handle) => handle.execute(sql`TRUNCATE cursors, anchors, events, deposits, positions, fee_rates`))
-  await indexAll({ chain, database })
+  await reindex()
   const correct = (by: number) =>
     database.run((handle) => handle.execute(sql`UPDATE deposits SET amount = amount + ${by} WHERE id = 4`))
   await correct(1)

@@ -8,7 +8,7 @@ import { type Refusal, type RefusingRedis, refusalNames, startRefusingRedis } fr
 import { byForm } from '../support/repetitions.ts'
 
 /** Consecutive fail-overs. */
-const FAIL_OVERS = byForm(2, 20)
+const FAIL_OVERS = byForm(1, 20)
 
 /** Observations resume within this time after Redis accepts writes again, in milliseconds. */
 const RESUMES_WITHIN_MS = 10_000
@@ -79,7 +79,7 @@ test.each(Array.from({ length: FAIL_OVERS }, (_, at) => at + 1))(
     try {
       await eventually('an observation is active', () => worker.started() > 1 && worker.active() > 0)
       await redis.refuse('READONLY')
-      await sleep(1_000 + ((run * 617) % 5_000))
+      await sleep(byForm(500, 1_000 + ((run * 617) % 5_000)))
       await redis.accept('READONLY')
       const [healedAt, before] = [performance.now(), worker.started()]
       await eventually('an observation after the fail-over', () => worker.started() > before + 1, 90_000)
@@ -92,22 +92,27 @@ test.each(Array.from({ length: FAIL_OVERS }, (_, at) => at + 1))(
   },
 )
 
-test('a job that an orphaned observation blocks is done within 10 s of the fail-over', {
-  timeout: 120_000,
-}, async () => {
-  const worker = await startWorker({ isRepeated: false })
-  try {
-    await eventually('an observation is active', () => worker.started() > 1 && worker.active() > 0)
-    await redis.refuse('READONLY')
-    await sleep(1_500)
-    await redis.accept('READONLY')
-    const [healedAt, before] = [performance.now(), worker.started()]
-    await eventually('an observation after the fail-over', () => worker.started() > before + 1, 90_000)
-    expect(performance.now() - healedAt).toBeLessThan(RESUMES_WITHIN_MS)
-  } finally {
-    await worker.close()
-  }
-})
+// A fail-over above leaves an orphaned observation too, which a repetition may hide.
+test.runIf(byForm(false, true))(
+  'a job that an orphaned observation blocks is done within 10 s of the fail-over',
+  {
+    timeout: 120_000,
+  },
+  async () => {
+    const worker = await startWorker({ isRepeated: false })
+    try {
+      await eventually('an observation is active', () => worker.started() > 1 && worker.active() > 0)
+      await redis.refuse('READONLY')
+      await sleep(1_500)
+      await redis.accept('READONLY')
+      const [healedAt, before] = [performance.now(), worker.started()]
+      await eventually('an observation after the fail-over', () => worker.started() > before + 1, 90_000)
+      expect(performance.now() - healedAt).toBeLessThan(RESUMES_WITHIN_MS)
+    } finally {
+      await worker.close()
+    }
+  },
+)
 
 test('repeated jobs that a fail-over lost are scheduled again, even if no connection ended', {
   timeout: 60_000,
@@ -116,7 +121,7 @@ test('repeated jobs that a fail-over lost are scheduled again, even if no connec
   try {
     await eventually('a sweep', () => worker.swept() > 0)
     await redis.refuse('READONLY')
-    await sleep(2_000)
+    await sleep(500)
     // The new primary lacks writes that it had not received.
     await redis.client.pipeline().call('REPLICAOF', 'NO', 'ONE').flushall().exec()
     const before = worker.swept()
@@ -143,7 +148,7 @@ test('jobs continue at the new primary when the old one keeps its connections', 
   }
 })
 
-test.each<Refusal>(refusalNames)(
+test.each<Refusal>(byForm(['OOM'], refusalNames))(
   'a Redis that rejects writes (%s) is logged a few times, and once when it is back',
   { timeout: 60_000 },
   async (refusal) => {
@@ -152,7 +157,8 @@ test.each<Refusal>(refusalNames)(
     try {
       await eventually('an observation is active', () => worker.active() > 0)
       await redis.refuse(refusal)
-      await sleep(5_000)
+      await eventually('the outage is logged', () => lines.length > 0)
+      await sleep(byForm(500, 5_000))
       const during = lines.splice(0)
       await redis.accept(refusal)
       expect(during.length).toBeGreaterThan(0)

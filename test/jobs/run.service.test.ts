@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { queues } from '../../src/jobs/queues.ts'
+import { type QueueSettings, queues } from '../../src/jobs/queues.ts'
 import { createJobs, type Jobs } from '../../src/jobs/run.ts'
 import { sleep } from '../../src/lib/lifecycle.ts'
 import { createLogger } from '../../src/lib/log.ts'
@@ -32,6 +32,13 @@ beforeAll(async () => {
 })
 afterAll(() => redis.close())
 
+/** Retries come soon, and two deliveries run at once. */
+const settings: QueueSettings = {
+  ...queues,
+  sweep: { ...queues.sweep, backoffMs: 10 },
+  deliver: { ...queues.deliver, concurrency: 2 },
+}
+
 /** A job that ends when the test releases it. */
 const gate = () => {
   let open = (): void => {}
@@ -49,8 +56,8 @@ const drivers = [
 describe.each(drivers)('jobs, $name', ({ shared, url }) => {
   const opened: Jobs[] = []
   /** Opens another job system. The `prefix` of an earlier one shares its queues. */
-  const open = (prefix = `test-${process.pid}-${systems++}`): Jobs => {
-    const jobs = createJobs({ redisUrl: url(), prefix, log })
+  const open = (prefix = `test-${process.pid}-${systems++}`, jobLog = log): Jobs => {
+    const jobs = createJobs({ redisUrl: url(), prefix, log: jobLog, settings })
     opened.push(jobs)
     return jobs
   }
@@ -75,9 +82,11 @@ describe.each(drivers)('jobs, $name', ({ shared, url }) => {
     const jobs = open()
     const sweep = vi.fn(async () => {})
     for (let times = 0; times < 5; times += 1) await jobs.add('sweep', base)
+    expect(await jobs.waiting('sweep')).toMatchObject({ jobs: 1 })
     await jobs.work({ ...idle, sweep })
     await expect.poll(() => sweep).toHaveBeenCalled()
-    await sleep(200)
+    await expect.poll(() => jobs.waiting('sweep')).toMatchObject({ jobs: 0 })
+    await sleep(50)
     expect(sweep).toHaveBeenCalledTimes(1)
   })
 
@@ -100,7 +109,7 @@ describe.each(drivers)('jobs, $name', ({ shared, url }) => {
     expect(sweep).toHaveBeenCalledTimes(1)
     finish()
     await expect.poll(() => sweep).toHaveBeenCalledTimes(2)
-    await sleep(200)
+    await sleep(50)
     expect(sweep).toHaveBeenCalledTimes(2)
     expect(most).toBe(1)
   })
@@ -124,7 +133,7 @@ describe.each(drivers)('jobs, $name', ({ shared, url }) => {
     expect(times(8453)).toBe(1)
     fail()
     await expect.poll(() => times(8453)).toBe(queues.observe.attempts + 1)
-    await sleep(200)
+    await sleep(50)
     expect([times(8453), times(56)]).toEqual([queues.observe.attempts + 1, 1])
   })
 
@@ -142,12 +151,13 @@ describe.each(drivers)('jobs, $name', ({ shared, url }) => {
     })
     await jobs.add('sweep', base)
     await done.passed
-    await sleep(200)
+    await sleep(50)
     expect(tried).toBe(3)
   })
 
   it('drops a job that fails in every attempt, and continues with other jobs', async () => {
-    const jobs = open()
+    const lines: { readonly msg: string; readonly attempt: number; readonly job: string }[] = []
+    const jobs = open(undefined, pino({ level: 'warn' }, { write: (line) => void lines.push(JSON.parse(line)) }))
     let failed = 0
     let worked = 0
     await jobs.work({
@@ -165,8 +175,12 @@ describe.each(drivers)('jobs, $name', ({ shared, url }) => {
     await expect.poll(() => failed).toBe(queues.sweep.attempts)
     await jobs.add('sweep', bnb)
     await expect.poll(() => worked).toBe(1)
-    await sleep(queues.sweep.backoffMs * 2 ** queues.sweep.attempts)
+    await sleep(2 * settings.sweep.backoffMs * 2 ** queues.sweep.attempts)
     expect(failed).toBe(queues.sweep.attempts)
+    expect(lines.map(({ msg, attempt, job }) => [job, attempt, msg])).toEqual([
+      ...[1, 2, 3].map((attempt) => ['sweep', attempt, 'job failed']),
+      ['sweep', 4, 'job dropped'],
+    ])
     await jobs.add('sweep', base)
     await expect.poll(() => failed).toBeGreaterThan(queues.sweep.attempts)
   })
@@ -175,30 +189,63 @@ describe.each(drivers)('jobs, $name', ({ shared, url }) => {
     const prefix = `test-${process.pid}-repeat-${systems++}`
     const jobs = open(prefix)
     const asking = shared ? open(prefix) : jobs
-    const sweep = vi.fn(async () => {})
+    const startedAt: number[] = []
+    const sweep = async () => void startedAt.push(performance.now())
     await jobs.work({ ...idle, sweep })
-    await jobs.repeat('sweep', base, 200)
-    await asking.repeat('sweep', base, 200)
-    await sleep(1_300)
-    // A little more than six at this interval, and twice as many if the schedule were duplicated.
-    expect(sweep.mock.calls.length).toBeGreaterThanOrEqual(4)
-    expect(sweep.mock.calls.length).toBeLessThanOrEqual(9)
+    await jobs.repeat('sweep', base, 150)
+    await asking.repeat('sweep', base, 150)
+    await expect.poll(() => startedAt.length).toBeGreaterThanOrEqual(4)
+    await jobs.close()
+    // Each request may run the job once at once. Twice as many would have run if the schedule were duplicated.
+    const spent = (startedAt.at(-1) ?? 0) - (startedAt[0] ?? 0)
+    expect(startedAt.length).toBeLessThanOrEqual(3 + spent / 150)
+  })
+
+  it('runs as many jobs of a kind at once as its settings allow, and the next one afterwards', async () => {
+    const jobs = open()
+    const { passed, open: finish } = gate()
+    const deliver = vi.fn(() => passed)
+    await jobs.work({ ...idle, deliver })
+    for (const endpoint of ['a', 'b', 'c']) await jobs.add('deliver', { endpoint })
+    await expect.poll(() => deliver).toHaveBeenCalledTimes(2)
+    await expect.poll(() => jobs.waiting('deliver')).toMatchObject({ jobs: 1 })
+    expect(deliver).toHaveBeenCalledTimes(2)
+    finish()
+    await expect.poll(() => deliver).toHaveBeenCalledTimes(3)
+  })
+
+  it('reports how long the oldest job has waited', async () => {
+    const jobs = open()
+    expect(await jobs.waiting('sweep')).toEqual({ jobs: 0, oldestSeconds: 0 })
+    await jobs.add('sweep', base)
+    await sleep(60)
+    await jobs.add('sweep', bnb)
+    const { jobs: count, oldestSeconds } = await jobs.waiting('sweep')
+    expect(count).toBe(2)
+    expect(oldestSeconds).toBeGreaterThanOrEqual(0.05)
+    expect(oldestSeconds).toBeLessThan(30)
+    expect(await jobs.waiting('observe')).toMatchObject({ jobs: 0 })
   })
 
   it('aborts running jobs when it closes, waits for them and runs no further ones', async () => {
-    const jobs = open()
+    const lines: string[] = []
+    const jobs = open(undefined, pino({ level: 'warn' }, { write: (line) => void lines.push(line) }))
     let ended = false
     const sweep = vi.fn(async (_: unknown, signal: AbortSignal) => {
       await sleep(30_000, signal)
       await sleep(50)
       ended = true
+      throw new Error('aborted')
     })
     await jobs.work({ ...idle, sweep })
     await jobs.add('sweep', base)
     await expect.poll(() => sweep).toHaveBeenCalledTimes(1)
+    await jobs.add('sweep', base)
     await jobs.close()
-    expect(ended).toBe(true)
+    expect([ended, lines]).toEqual([true, []])
     await expect(jobs.add('sweep', bnb)).rejects.toMatchObject({ code: 'service_unavailable' })
+    await jobs.repeat('sweep', bnb, 10)
+    await sleep(50)
     expect(sweep).toHaveBeenCalledTimes(1)
   })
 
@@ -220,6 +267,40 @@ describe.each(drivers)('jobs, $name', ({ shared, url }) => {
     const foreign: unknown = { chain: 8453 }
     await expect(open().add('sweep', foreign as typeof base)).rejects.toThrow(/chainId/)
   })
+})
+
+it('a job that is done or dropped leaves nothing in Redis', async () => {
+  const prefix = `test-${process.pid}-${systems++}`
+  const jobs = createJobs({ redisUrl: redis.url, prefix, log, settings })
+  const server = new Redis(redis.url)
+  try {
+    const observe = vi.fn(() => Promise.reject(new Error('never')))
+    const sweep = vi.fn(async () => {})
+    await jobs.work({ ...idle, observe, sweep })
+    await jobs.add('observe', base)
+    await jobs.add('sweep', base)
+    const kept = async () => {
+      const ended = ['observe:failed', 'sweep:completed'].map((name) => server.zcard(`${prefix}:${name}`))
+      return { left: await Promise.all(ended), active: await server.llen(`${prefix}:observe:active`) }
+    }
+    await expect.poll(() => [observe.mock.calls.length, sweep.mock.calls.length]).toEqual([1, 1])
+    await expect.poll(kept).toEqual({ left: [0, 0], active: 0 })
+  } finally {
+    await jobs.close()
+    server.disconnect()
+  }
+})
+
+it('systems with different prefixes share nothing in one Redis', async () => {
+  const [one, other] = ['a', 'b'].map((name) =>
+    createJobs({ redisUrl: redis.url, prefix: `test-${process.pid}-${systems++}-${name}`, log }),
+  )
+  try {
+    await one?.add('sweep', base)
+    expect([await one?.waiting('sweep'), await other?.waiting('sweep')]).toMatchObject([{ jobs: 1 }, { jobs: 0 }])
+  } finally {
+    await Promise.all([one?.close(), other?.close()])
+  }
 })
 
 it('a job system reports within seconds that its Redis is out of reach', async () => {

@@ -2,44 +2,13 @@ import { describe, expect, test } from 'vitest'
 import type { IndexHealth } from '../../src/db/index/health.ts'
 import { readiness } from '../../src/reads/health/health.ts'
 import { chainStatus } from '../../src/reads/health/status.ts'
-
-const hash = `0x${'5f'.repeat(32)}` as const
-const at = (number: bigint, timestamp: bigint) => ({ number, hash, timestamp })
-const nodes = { endpoints: [], halted: false, hasLogs: true }
-
-/** A healthy index of a chain whose clock is years behind. */
-const heartbeat: NonNullable<IndexHealth['heartbeat']> = {
-  at: new Date(1_800_000_000_500),
-  ageSeconds: 0.4,
-  head: { number: 100n, timestamp: 1_000n },
-  proven: at(99n, 998n),
-  source: 'logs',
-  problem: null,
-  nodes,
-}
-const audit: NonNullable<IndexHealth['audit']> = {
-  blockNumber: 98n,
-  auditedAt: new Date(1_799_999_999_000),
-  compared: 500n,
-  rounds: 2n,
-  roundAt: new Date(1_799_999_990_000),
-  differences: 0n,
-  repaired: 0n,
-  last: null,
-}
-const well: IndexHealth = {
-  indexed: at(99n, 998n),
-  heartbeat,
-  audit,
-  feesContradiction: null,
-  observations: { waiting: 1, oldestSeconds: 0.2 },
-  upgrade: {
-    blockNumber: 40n,
-    blockHash: `0x${'40'.repeat(32)}`,
-    txHash: null,
-    recordedAt: new Date('2026-11-01T00:00:00Z'),
-  },
-}
+import {
+  datedBlock as at,
+  healthyAudit as audit,
+  healthyHeartbeat as heartbeat,
+  healthyNodes as nodes,
+  healthyIndex as well,
+} from '../support/healthy-index.ts'
 
 const seeing = (changed: Partial<NonNullable<IndexHealth['heartbeat']>>): Partial<IndexHealth> => ({
   heartbeat: { ...heartbeat, ...changed },

@@ -47,6 +47,9 @@ export type AuditReport = {
 /** The most differences in a report. An index of another chain has as many differences as rows. */
 const MAX_DIFFERENCES = 1_000
 
+/** Entities compared at once. */
+const SIZE = 500n
+
 /** Wallets whose lists are compared at once. */
 const WALLETS = 200
 
@@ -60,6 +63,11 @@ type Options = {
   readonly meter?: Meter
   readonly waitBudgetMs?: number
   readonly pauseMs?: number
+  /** Entities, and wallets, that are compared at once. */
+  readonly size?: bigint
+  readonly wallets?: number
+  /** The most differences in the report. */
+  readonly maxDifferences?: number
 }
 
 /**
@@ -71,11 +79,14 @@ export const audit = async ({
   meter,
   waitBudgetMs = WAIT_BUDGET_MS,
   pauseMs = PAUSE_MS,
+  size = SIZE,
+  wallets = WALLETS,
+  maxDifferences = MAX_DIFFERENCES,
   ...options
 }: Options): Promise<AuditReport> => {
   const { chain, database } = options
   const { chainId } = chain
-  const deps: AuditDeps = { ...options, pauseMs, waitBudget: { leftMs: waitBudgetMs } }
+  const deps: AuditDeps = { ...options, pauseMs, size, waitBudget: { leftMs: waitBudgetMs } }
   await requireIndex(chain, database)
   const counts = new Map<AuditedTable, { rows: number; values: number }>()
   const onChain: Record<AuditedKind, number> = { event: 0, deposit: 0, position: 0, chain: 0 }
@@ -87,7 +98,7 @@ export const audit = async ({
   let block: StoredBlock | null = null
 
   const add = (more: readonly string[]): void => {
-    differences.push(...more.slice(0, MAX_DIFFERENCES - differences.length))
+    differences.push(...more.slice(0, maxDifferences - differences.length))
     found += more.length
   }
   const count = (kind: AuditedKind, slice: ComparedSlice): void => {
@@ -121,7 +132,7 @@ export const audit = async ({
   add((await repeatIfDifferent(deps, () => compareFees(deps))).differences)
   for (let position: WalletPosition | null = { kind: 'event', after: null }; position !== null; ) {
     const at: WalletPosition = position
-    const compared = await repeatIfDifferent(deps, () => compareWallets(deps, at, WALLETS))
+    const compared = await repeatIfDifferent(deps, () => compareWallets(deps, at, wallets))
     lists += compared.lists
     add(compared.differences)
     position = compared.next

@@ -27,6 +27,8 @@ export type AuditDeps = {
   readonly waitBudget: { leftMs: number }
   /** The pause before a comparison is repeated, in milliseconds. */
   readonly pauseMs: number
+  /** Entities compared at once. */
+  readonly size: bigint
 }
 
 /** Retries while no node or no database answers. Throws `service_unavailable` after the last attempt. */

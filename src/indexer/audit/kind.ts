@@ -5,9 +5,6 @@ import { call } from '../../protocol/outputs.ts'
 import { type AuditDeps, type ConfirmedComparison, compareUntilConfirmed, repeatIfDifferent } from './confirm.ts'
 import { compareMembers } from './lists.ts'
 
-/** Entities compared at once. */
-const SIZE = 500n
-
 /** The comparison of a slice of one kind. */
 export type ComparedSlice = ConfirmedComparison & {
   readonly lists: number
@@ -20,11 +17,12 @@ export type ComparedSlice = ConfirmedComparison & {
  * only the next id is compared, and further ids while these exist on the chain.
  */
 export const compareSlice = async (deps: AuditDeps, kind: AuditedKind, from: bigint): Promise<ComparedSlice> => {
+  const { size } = deps
   const { chainId } = deps.chain
   const confirmed = await compareUntilConfirmed(deps, kind, (last) => {
     if (kind === 'chain') return [BigInt(chainId)]
     const beyond = (last ?? 0n) + 1n
-    return idsIn(from, from <= beyond && beyond < from + SIZE ? beyond : from + SIZE - 1n)
+    return idsIn(from, from <= beyond && beyond < from + size ? beyond : from + size - 1n)
   })
   const { first } = confirmed
   if (kind === 'chain') return { ...confirmed, lists: 0, next: null }

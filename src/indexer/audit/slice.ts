@@ -19,10 +19,12 @@ type Deps = {
   readonly confirm: Confirm
   /** When it aborts, the next run compares the slice. */
   readonly signal?: AbortSignal
+  /** The ids that one run compares. */
+  readonly size?: bigint
   readonly log: Logger
 }
 
-/** The ids that one run compares: a few batches of requests. */
+/** A few batches of requests. */
 const SIZE = 200n
 
 type Decided = Difference & { readonly verdict: Verdict }
@@ -33,10 +35,10 @@ type Decided = Difference & { readonly verdict: Verdict }
  * are logged as errors. Wrong observations are queued to be observed again. A row that the chain lacks is never
  * deleted, because only the follower rolls back. Returns false when the step could not be completed.
  */
-export const auditSlice = async ({ chain, database, confirm, signal, log }: Deps): Promise<boolean> => {
+export const auditSlice = async ({ chain, database, confirm, signal, size = SIZE, log }: Deps): Promise<boolean> => {
   const { chainId } = chain
   try {
-    const slice = await readSlice(database, chainId, createRenderer(chain.deployment), SIZE)
+    const slice = await readSlice(database, chainId, createRenderer(chain.deployment), size)
     if (slice === null) return false
     const compared = await compareRows({ chain, log }, slice.kind, slice.ids, slice)
     const again = { chain: withoutCache(chain), log }

@@ -33,9 +33,9 @@ const fetchReceipt = async (chain: Chain, hash: Hex, signal: AbortSignal): Promi
   return { ...receipt.value, logs: logs.value.filter(isOwn) }
 }
 
-/** Creates the reader of receipts that are too long to be read whole. */
-export const createLongReceipts = () => {
-  const kept = new LRUCache<string, Receipt | ServiceError>(KEPT)
+/** Creates the reader of receipts that are too long to be read whole. `now` is a monotonic clock in milliseconds. */
+export const createLongReceipts = (now = () => performance.now()) => {
+  const kept = new LRUCache<string, Receipt | ServiceError>({ ...KEPT, ttlResolution: 0, perf: { now } })
   const once = createSingleFlight<Receipt | null>()
   const limited = createConcurrencyLimit({
     ...LIMITS,

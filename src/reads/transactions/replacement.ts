@@ -94,9 +94,12 @@ const NOT_FOUND_MS = 5_000
 /** Most replacements that are looked for at the same time, and most that wait. */
 const LIMITS = { atOnce: 4, waiting: 64 }
 
-/** Finds the transactions that were mined with a sender and nonce, each once for as long as the chain has its block. */
-export const createReplacements = () => {
-  const found = new LRUCache<string, Used>(FOUND)
+/**
+ * Finds the transactions that were mined with a sender and nonce, each once for as long as the chain has its block.
+ * `now` is a monotonic clock in milliseconds.
+ */
+export const createReplacements = (now = () => performance.now()) => {
+  const found = new LRUCache<string, Used>({ ...FOUND, ttlResolution: 0, perf: { now } })
   const once = createSingleFlight<Hex | null | undefined>()
   const limited = createConcurrencyLimit({
     ...LIMITS,

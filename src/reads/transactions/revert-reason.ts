@@ -95,10 +95,13 @@ const tooLong =
 /** What a search has found: a reason, `unavailable` when no node has it, or `pending` while the search goes on. */
 export type FoundReason = { readonly reason: MinedRevert } | 'unavailable' | 'pending'
 
-/** Finds out why transactions reverted: by a trace where a node serves it, else by repeating the call. */
-export const createRevertReasons = () => {
+/**
+ * Finds out why transactions reverted: by a trace where a node serves it, else by repeating the call. `now` is a
+ * monotonic clock in milliseconds.
+ */
+export const createRevertReasons = (now = () => performance.now()) => {
   // By the hash of the block too: in another block the transaction may have another reason.
-  const found = new LRUCache<string, FoundReason>({ max: KEPT })
+  const found = new LRUCache<string, FoundReason>({ max: KEPT, ttlResolution: 0, perf: { now } })
   const once = createSingleFlight<FoundReason>()
 
   const find = async (chain: Chain, reverted: RevertedTransaction): Promise<MinedRevert | null> => {

@@ -1,0 +1,60 @@
+import type { Faults } from '../fault.ts'
+
+const tests = ['test/indexer/audit-decisions.test.ts']
+
+export const auditFaults: Faults = {
+  'src/indexer/audit/repair.ts': {
+    tests,
+    faults: [
+      ["if (second === undefined) return 'open'\n", "if (second == null) return 'open'\n"],
+      [
+        "if (differencesOfFact(entity, row, second).length === 0) return 'withdrawn'",
+        "if (differencesOfFact(entity, row, record).length === 0) return 'withdrawn'",
+      ],
+      [
+        'record !== null && second !== null && differencesOfFact(entity, factRow(record), second).length === 0',
+        'second !== null && differencesOfFact(entity, factRow(record), second).length === 0',
+        'A comparison with no row differs, so the verdict is the same.',
+      ],
+      [
+        'record !== null && second !== null && differencesOfFact(entity, factRow(record), second).length === 0',
+        'record !== null && second !== null',
+      ],
+      [
+        'record !== null && second !== null && differences',
+        'record !== null && differences',
+        'A comparison with no row differs, so the verdict is the same.',
+      ],
+      ['answers.length < Math.min(2, ', 'answers.length < Math.min(1, '],
+      ['answers.length < Math.min(2, ', 'answers.length <= Math.min(2, '],
+      ['Math.min(2, chain', 'Math.max(2, chain'],
+      ['record.ok || isRevert(record.error)', 'record.ok'],
+      ['record.ok || isRevert(record.error)', 'true'],
+      ['others.every((other)', 'others.some((other)'],
+      ['if (isUnavailable(fault)) return undefined\n', ''],
+      ['if (isUnavailable(fault)) return undefined\n', 'return undefined\n'],
+    ],
+  },
+  'src/indexer/audit/confirm.ts': {
+    tests,
+    faults: [
+      ['attempt >= ATTEMPTS', 'attempt > ATTEMPTS'],
+      ['attempt >= ATTEMPTS || !isUnavailable(fault)', 'attempt >= ATTEMPTS'],
+      ['if (first.differences.length === 0) return first\n', ''],
+      ['await sleep(deps.pauseMs)\n  return withRetries(deps, work)', 'await sleep(deps.pauseMs)\n  return work()'],
+      ['await sleep(deps.pauseMs)\n  return withRetries(deps, work)', 'await sleep(deps.pauseMs)\n  return first'],
+    ],
+  },
+  'src/indexer/audit/format.ts': {
+    tests,
+    faults: [
+      ['PRINTED = 20', 'PRINTED = 21'],
+      ['found > PRINTED ?', 'found >= PRINTED ?'],
+      ['found - PRINTED', 'differences.length - PRINTED'],
+      ['firstBlock.number === block.number', 'firstBlock.number !== block.number'],
+      ['it.startsWith(`$', 'it.includes(`$', 'No description of another table has the name and a space within.'],
+      ["list('not compared', notCompared)", "list('not compared', unconfirmed)"],
+      ["found === 0 ? 'no differences'", "differences.length > 0 ? 'no differences'"],
+    ],
+  },
+}

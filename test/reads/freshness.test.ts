@@ -1,0 +1,105 @@
+import { afterEach, expect, test, vi } from 'vitest'
+import type { Queries } from '../../src/db/queries/entities.ts'
+import type { Tip } from '../../src/db/queries/tips.ts'
+import { unavailable } from '../../src/lib/errors.ts'
+import type { ChainId } from '../../src/protocol/chains.ts'
+import {
+  blockFields,
+  freshnessHeaders,
+  indexedBlock,
+  indexFreshness,
+  isStale,
+  laggingIndex,
+  refreshingOf,
+} from '../../src/reads/freshness/freshness.ts'
+import { blockAt, fakeChain, hashAt } from '../support/fake-chain.ts'
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const block = blockAt(7)
+
+test.each([
+  [
+    { source: 'database', block, stale: true, lagSeconds: 0 } as const,
+    {
+      'x-data-source': 'database',
+      'x-block-number': '7',
+      'x-block-hash': hashAt(7),
+      'x-block-timestamp': '1000007',
+      'x-index-lag': '0',
+      'x-stale': '1',
+    },
+  ],
+  [{ source: 'static', stale: false } as const, { 'x-data-source': 'static' }],
+])('the headers of an answer', (freshness, headers) => {
+  expect(freshnessHeaders(freshness)).toEqual(headers)
+})
+
+test.each([
+  ['one chain', [block], [3], { block, lagSeconds: 3 }],
+  ['several chains', [block, blockAt(8)], [3, 9, 5], { lagSeconds: 9 }],
+  ['a chain without a known lag', [block, blockAt(8)], [3, null], {}],
+])('the freshness of an index of %s', (_, blocks, lags, expected) => {
+  expect(indexFreshness(blocks, lags, false)).toEqual({ source: 'database', stale: false, ...expected })
+})
+
+test('the fields of a block', () => {
+  expect(blockFields(block)).toEqual({ blockNumber: 7, blockHash: hashAt(7), blockTimestamp: 1_000_007 })
+})
+
+test.each([
+  [60, false],
+  [61, true],
+  [0, false],
+  [null, true],
+])('an index with a lag of %s s and a limit of 60 s is stale: %s', (lag, stale) => {
+  expect(isStale(lag, 60)).toBe(stale)
+})
+
+test('the chains that miss observations are those whose tips are refreshing', () => {
+  const tip = (chainId: ChainId, isRefreshing: boolean): Tip => ({
+    ...{ chainId, isRefreshing, block, head: null, rollback: 0n, reorged: !isRefreshing },
+  })
+  expect(refreshingOf([tip(8453, false), tip(56, true)])).toEqual([56])
+})
+
+test('the error of an index that lags names the chain and the lag', () => {
+  expect(laggingIndex(56, 61)).toMatchObject({
+    code: 'service_unavailable',
+    message: 'the index of chain 56 is 61 s behind',
+  })
+})
+
+/** The indexed block and lag, with the index at block 90 and the nodes at block 100. */
+const read = (indexed: typeof block | null, chain = fakeChain(undefined, { head: 100n }).chain) => {
+  const asked: ChainId[] = []
+  const queries: Pick<Queries, 'indexed'> = {
+    async indexed(chainId) {
+      asked.push(chainId)
+      return indexed
+    },
+  }
+  return { asked, found: indexedBlock({ chains: new Map([[8453, chain]]), queries: queries as Queries }, 8453) }
+}
+
+test('an index lags behind the nodes', async () => {
+  const { found, asked } = read(blockAt(90))
+  expect(await found).toEqual({ block: blockAt(90), lagSeconds: 10 })
+  expect(asked).toEqual([8453])
+  expect(await read(blockAt(101)).found).toMatchObject({ lagSeconds: 0 })
+})
+
+test('an index lags behind the clock while no node is in reach', async () => {
+  vi.useFakeTimers({ toFake: ['Date'], now: 1_000_099_999 })
+  const head = () => Promise.reject(unavailable('no node answers'))
+  const { found } = read(blockAt(90), { ...fakeChain().chain, head })
+  expect(await found).toEqual({ block: blockAt(90), lagSeconds: 9 })
+})
+
+test('an index without a block is an error, and so is one that is not about the nodes', async () => {
+  await expect(read(null).found).rejects.toThrow('chain 8453 is not indexed yet')
+  const head = () => Promise.reject(new TypeError('not expected'))
+  await expect(read(blockAt(90), { ...fakeChain().chain, head }).found).rejects.toThrow('not expected')
+})

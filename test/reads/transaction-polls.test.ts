@@ -1,0 +1,182 @@
+import { type Hex, keccak256, numberToHex } from 'viem'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { unavailable } from '../../src/lib/errors.ts'
+import type { ChainSnapshot } from '../../src/reads/freshness/waits.ts'
+import { fakeChain, rawReceipt, tooLong } from '../support/fake-chain.ts'
+import { fakeClient, openWaits } from '../support/fake-waits.ts'
+
+/* How the waits of a chain share the requests for their transactions. */
+
+const TIP = 90n
+const HEAD = 100n
+const hashOf = (nth: number): Hex => keccak256(numberToHex(nth))
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+type Receipts = (hash: unknown, size: number) => unknown
+
+/** The node answers each receipt by `receiptOf`, which knows how many calls the batch has. */
+const open = (receiptOf: Receipts) => {
+  const fake = fakeChain(({ method, params: [hash] }) => {
+    if (method === 'eth_getLogs') return []
+    return method === 'eth_getTransactionReceipt' ? receiptOf(hash, fake.batches.at(-1)?.length ?? 0) : undefined
+  })
+  fake.node.head = HEAD
+  const opened = openWaits([fake.chain])
+  opened.tips.set(8453, TIP)
+  /** What waits for these transactions get after `polls` rounds. */
+  const seen = async (hashes: readonly Hex[], polls = 1): Promise<(ChainSnapshot | string)[]> => {
+    const found = hashes.map((key) =>
+      opened.waits
+        .during(8453, fakeClient().client, (nodes, signal) => {
+          let left = polls
+          return nodes.nodes.until<ChainSnapshot>({
+            ...{ key, deadline: performance.now() + 60_000, signal },
+            check(snapshot) {
+              left -= 1
+              return left === 0 ? snapshot : undefined
+            },
+            late: () => new Error('late'),
+          })
+        })
+        .catch((error: Error) => error.message),
+    )
+    await vi.advanceTimersByTimeAsync(100 * (polls + Math.ceil(hashes.length / 50)))
+    return Promise.all(found)
+  }
+  const transactions = async (hashes: readonly Hex[], polls = 1) =>
+    (await seen(hashes, polls)).map((snapshot, at) =>
+      typeof snapshot === 'string' ? snapshot : snapshot.transactions.get(hashes[at] ?? ''),
+    )
+  const sizes = () => fake.batches.map((batch) => batch.filter(({ method }) => method.includes('Receipt')).length)
+  return { ...fake, ...opened, seen, transactions, sizes }
+}
+
+test.each([
+  [0, true, true],
+  [Number(TIP), true, true],
+  [Number(TIP) + 1, false, true],
+  [Number(HEAD), false, true],
+  [Number(HEAD) + 1, false, false],
+])('a transaction of block %i is on the index: %s, on the head: %s', async (block, isOnIndex, isOnHead) => {
+  const { transactions } = open((hash) => rawReceipt(hash, block))
+  expect(await transactions([hashOf(1)])).toEqual([{ block: BigInt(block), isReverted: false, isOnIndex, isOnHead }])
+})
+
+test('nothing is on the index before its first block', async () => {
+  const opened = open((hash) => rawReceipt(hash, 0))
+  opened.tips.clear()
+  expect(await opened.transactions([hashOf(1)])).toMatchObject([{ isOnIndex: false, isOnHead: true }])
+})
+
+test('one batch asks for the block of the index, that of the head, and the receipts', async () => {
+  const { transactions, batches } = open((hash) => (hash === hashOf(1) ? null : rawReceipt(hash, 7, { status: '0x0' })))
+  expect(await transactions([hashOf(1), hashOf(2)])).toMatchObject([undefined, { block: 7n, isReverted: true }])
+  const numbers = batches.map((batch) =>
+    batch.filter(({ method }) => method.includes('Block')).map((it) => it.params[0]),
+  )
+  expect(numbers[0]).toEqual([numberToHex(TIP), numberToHex(HEAD)])
+})
+
+test.each([
+  ['the index', TIP, { isOnIndex: false, isOnHead: true }],
+  ['the head', HEAD, { isOnIndex: true, isOnHead: false }],
+])('the answers of a node on another fork than %s do not count for it', async (_, number, expected) => {
+  const fake = fakeChain(({ method, params: [first] }) => {
+    if (method === 'eth_getTransactionReceipt') return rawReceipt(first, 7)
+    return first === numberToHex(number) ? { number: first, hash: keccak256('0x0a'), timestamp: '0x1' } : undefined
+  })
+  fake.node.head = HEAD
+  const opened = openWaits([fake.chain])
+  opened.tips.set(8453, TIP)
+  const found = await opened.waits.during(8453, fakeClient().client, (polls, signal) =>
+    polls.nodes.until({
+      ...{ key: hashOf(1), deadline: performance.now() + 60_000, signal },
+      check: ({ transactions }) => transactions.get(hashOf(1)),
+      late: () => new Error('late'),
+    }),
+  )
+  expect(found).toMatchObject({ block: 7n, ...expected })
+})
+
+test('a batch has at most fifty transactions, and the others follow in the next one', async () => {
+  const { transactions, sizes } = open((hash) => rawReceipt(hash, 7))
+  const hashes = Array.from({ length: 52 }, (_, nth) => hashOf(nth))
+  const found = await transactions(hashes)
+  expect(found).toEqual(hashes.map(() => expect.objectContaining({ block: 7n })))
+  // The first wait begins a poll of its own.
+  expect(sizes()).toEqual([1, 50, 1])
+})
+
+test('waits of one transaction share its request', async () => {
+  const { transactions, sizes } = open((hash) => rawReceipt(hash, 7))
+  expect(await transactions([hashOf(1), hashOf(1), hashOf(1)])).toHaveLength(3)
+  expect(Math.max(...sizes())).toBe(1)
+})
+
+test('a batch without an answer is halved until the transaction at fault is alone, and the others are found', async () => {
+  const fault = hashOf(3)
+  const opened = open((hash, size) => {
+    if (hash === fault && size > 0) throw unavailable('no node answers')
+    return rawReceipt(hash, 7)
+  })
+  const hashes = Array.from({ length: 6 }, (_, nth) => hashOf(nth))
+  // The first poll has only the wait that began it.
+  const found = await opened.transactions(hashes, 2)
+  expect(found).toEqual(hashes.map((hash) => (hash === fault ? undefined : expect.objectContaining({ block: 7n }))))
+  expect(opened.sizes()).toContain(5)
+})
+
+test('a transaction without an answer is the fault of the poll when it is asked about alone', async () => {
+  const { seen } = open(() => {
+    throw unavailable('no node answers')
+  })
+  const [snapshot] = await seen([hashOf(1)])
+  expect(snapshot).toMatchObject({ head: null, fault: { message: 'no node answers' } })
+})
+
+test('an error that is not about the nodes ends the waits of the poll', async () => {
+  const { seen } = open(() => {
+    throw new TypeError('not expected')
+  })
+  expect(await seen([hashOf(1)])).toEqual(['not expected'])
+})
+
+test('a receipt that is too long is read for the next poll, and then not requested with the others', async () => {
+  const long = hashOf(1)
+  let reads = 0
+  const opened = open((hash, size) => {
+    if (hash !== long) return rawReceipt(hash, 7)
+    if (size > 1) throw tooLong()
+    reads += 1
+    return rawReceipt(hash, 8)
+  })
+  expect(await opened.transactions([long, hashOf(2)], 3)).toMatchObject([{ block: 8n }, { block: 7n }])
+  expect(reads).toBe(1)
+  expect(opened.batches.at(-1)?.map(({ params }) => params[0])).toEqual([
+    numberToHex(TIP),
+    numberToHex(HEAD),
+    hashOf(2),
+  ])
+  expect(opened.calls('eth_getTransactionReceipt').filter(({ params }) => params[0] === long).length).toBeGreaterThan(1)
+})
+
+test('a poll asks for the newest head, not for the one that reads have cached', async () => {
+  const opened = open((hash) => rawReceipt(hash, 7))
+  const head = vi.fn(opened.chain.head)
+  const { waits, tips } = openWaits([{ ...opened.chain, head }])
+  tips.set(8453, TIP)
+  await waits.during(8453, fakeClient().client, (polls, signal) =>
+    polls.nodes.until({
+      ...{ deadline: performance.now() + 60_000, signal },
+      check: (snapshot) => snapshot.head ?? undefined,
+      late: () => new Error('late'),
+    }),
+  )
+  expect(head).toHaveBeenCalledWith(2n ** 63n)
+})

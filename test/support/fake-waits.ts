@@ -1,0 +1,65 @@
+import { onTestFinished } from 'vitest'
+import type { Chain } from '../../src/chain/chain.ts'
+import type { RefreshState } from '../../src/db/queries/refresh-state.ts'
+import type { ChainId } from '../../src/protocol/chains.ts'
+import type { Changes } from '../../src/reads/cache/resources.ts'
+import { type Client, createWaits } from '../../src/reads/freshness/waits.ts'
+import { blockAt } from './fake-chain.ts'
+
+/** The change log as a process knows it, which a test moves. */
+export const fakeChanges = () => {
+  const tips = new Map<ChainId, bigint>()
+  const listeners = new Set<() => void>()
+  /** The newest known change. */
+  const known = { position: 0 }
+  const changes: Changes = {
+    isCurrent: () => false,
+    position: () => known.position,
+    version: () => 0,
+    reached(chainId) {
+      const number = tips.get(chainId)
+      return number === undefined ? undefined : { chainId, block: blockAt(number), heartbeat: null }
+    },
+    onCommit(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    close: async () => {},
+  }
+  return {
+    changes,
+    tips,
+    listeners,
+    known,
+    /** Indexes a block, which wakes the waits. */
+    commit(chainId: ChainId, number: bigint): void {
+      tips.set(chainId, number)
+      for (const listener of listeners) listener()
+    },
+  }
+}
+
+/** Waits over chains of a test. `queue.read` answers for the refresh queue. */
+export const openWaits = (
+  chains: readonly Chain[],
+  { max = 100, maxPerClient = 100 }: { readonly max?: number; readonly maxPerClient?: number } = {},
+) => {
+  const draining = new AbortController()
+  const log = fakeChanges()
+  const queue = { read: async (): Promise<RefreshState> => ({ oldestBlock: null, newestChange: 0 }) }
+  const waits = createWaits({
+    chains: new Map(chains.map((chain) => [chain.chainId, chain])),
+    changes: log.changes,
+    refreshState: () => queue.read(),
+    ...{ max, maxPerClient, draining: draining.signal },
+  })
+  onTestFinished(waits.close)
+  return { ...log, waits, draining, queue }
+}
+
+/** A client that a test can disconnect. */
+export const fakeClient = (address = '192.0.2.1') => {
+  const controller = new AbortController()
+  const client: Client = { address, disconnected: controller.signal }
+  return { client, leave: (): void => controller.abort() }
+}
