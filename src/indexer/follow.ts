@@ -32,6 +32,8 @@ export type FollowDeps = {
   /** Called after each step that wrote, because it may have requested observations. */
   readonly onWrite: () => void
   readonly log: Logger
+  /** `LEASE_TTL_MS` unless given. */
+  readonly leaseTtlMs?: number
 }
 
 /** The lifetime of a lease that is not extended. */
@@ -51,12 +53,12 @@ const HEARTBEAT_EVERY_MS = 1_000
  * @example await follow({ chain, database, session, pollMs: 500, onWrite, log }, controller.signal)
  */
 export const follow = async (
-  { chain, database, session, pollMs, onWrite, log }: FollowDeps,
+  { chain, database, session, pollMs, onWrite, log, leaseTtlMs = LEASE_TTL_MS }: FollowDeps,
   signal: AbortSignal,
 ): Promise<void> => {
   const { chainId } = chain
   const holder = randomUUID()
-  const step = createStep({ chain, database, leaseTtlMs: LEASE_TTL_MS, log })
+  const step = createStep({ chain, database, leaseTtlMs, log })
   let lease: Lease | null = null
   let faults = 0
   let reported: { readonly at: number; readonly problem: string | null } | null = null
@@ -67,7 +69,7 @@ export const follow = async (
     const heartbeat = { head, proven, source, problem, nodes: chain.status() }
     await database.transaction(async (handle) => {
       // A worker that has lost the lease must not report a proof.
-      await holdLease(handle, current, LEASE_TTL_MS)
+      await holdLease(handle, current, leaseTtlMs)
       await saveHeartbeat(handle, chainId, heartbeat)
     })
     reported = { at: now, problem }
@@ -86,7 +88,7 @@ export const follow = async (
     // A worker whose steps cannot reach the database must not keep the lease by its session's connection.
     database
       .run((handle) => handle.execute(sql`SELECT`))
-      .then(() => extendLease(session, current, LEASE_TTL_MS))
+      .then(() => extendLease(session, current, leaseTtlMs))
       .catch(() => {})
       .finally(() => {
         extending = false
@@ -96,8 +98,8 @@ export const follow = async (
   /** Takes one step and returns the pause after it, in milliseconds. */
   const iterate = async (): Promise<number> => {
     if (lease === null) {
-      lease = await takeLease(session, chainId, holder, LEASE_TTL_MS)
-      if (lease === null) return LEASE_TTL_MS / 8
+      lease = await takeLease(session, chainId, holder, leaseTtlMs)
+      if (lease === null) return leaseTtlMs / 8
       log.info({ chainId, epoch: lease.epoch.toString() }, 'following')
     }
     const result = await step(lease)
@@ -108,7 +110,7 @@ export const follow = async (
     return isBehind ? 0 : pollMs
   }
 
-  const extensions = setInterval(extend, LEASE_TTL_MS * EXTENDED_EVERY)
+  const extensions = setInterval(extend, leaseTtlMs * EXTENDED_EVERY)
   while (!signal.aborted) {
     try {
       await sleep(await iterate(), signal)
