@@ -2,28 +2,21 @@ import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { addAnchor, deleteSomeObservations, insertFacts, moveCursor, pruneAnchors } from '../../src/db/index/write.ts'
 import type { Database } from '../../src/db/pool.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
-import { CHAIN, rowsOf, whileQueueIsLocked } from '../support/index-writes.ts'
-import { openDatabase } from '../support/open-database.ts'
+import { CHAIN, openIndexDatabase, rowsOf, whileQueueIsLocked } from '../support/index-writes.ts'
 import { blockOf, type Plan, seedDeposit, seedEvent, seedPosition, seedToken } from '../support/seed-index.ts'
 
 const OTHER = 56
 const plan: Plan = { token: seedToken, rowsABlock: 1, wallets: 3, events: 2 }
 
-let store: TestDatabase
+let index: Awaited<ReturnType<typeof openIndexDatabase>>
 let database: Database
 
 beforeAll(async () => {
-  store = await createTestDatabase()
-  database = openDatabase(store.url, { maxConnections: 3 })
+  index = await openIndexDatabase()
+  database = index.database
 })
-afterAll(async () => {
-  await database?.close()
-  await store?.close()
-})
-beforeEach(() =>
-  rowsOf(database, 'TRUNCATE events, deposits, positions, position_observations, unobserved, anchors, cursors'),
-)
+afterAll(() => index?.close())
+beforeEach(() => index.empty())
 
 test('facts of each kind are stored with their chain, and a fact that exists is an error', async () => {
   const facts = [seedPosition(1, plan).fact, seedEvent(1, plan).fact, seedDeposit(1, plan).fact]

@@ -6,12 +6,45 @@ import { createRenderer } from '../../src/db/rendering.ts'
 import type { StoredBlock } from '../../src/db/stored.ts'
 import { type Commits, createCommits } from '../../src/indexer/commit.ts'
 import type { Hint } from '../../src/protocol/logs.ts'
+import { createTestDatabase } from './database.ts'
+import { openDatabase } from './open-database.ts'
 import { eventually } from './process.ts'
-import { blockOf, type SeededEvent, seedDeployment } from './seed-index.ts'
+import { type SeededEvent, seedDeployment } from './seed-index.ts'
 
 /* Writes of the index without a chain: each is given its facts and hints. */
 
 export const CHAIN = 8453
+
+const tables = [
+  ...['events', 'deposits', 'positions', 'event_observations', 'deposit_observations', 'position_observations'],
+  ...[
+    'chain_observations',
+    'fee_rates',
+    'tokens',
+    'upgrades',
+    'unobserved',
+    'cursors',
+    'anchors',
+    'rollbacks',
+    'changes',
+  ],
+  ...['settlements', 'settlement_logs', 'feed', 'feed_floors', 'feed_epochs', 'leases', 'looks', 'audits'],
+]
+
+/** A database for the tests of one file. `empty` deletes all rows of the index. */
+export const openIndexDatabase = async (maxConnections = 4) => {
+  const store = await createTestDatabase()
+  const database = openDatabase(store.url, { maxConnections })
+  return {
+    database,
+    url: store.url,
+    empty: () => rowsOf(database, `TRUNCATE ${tables.join(', ')} RESTART IDENTITY`),
+    async close(): Promise<void> {
+      await database.close()
+      await store.close()
+    },
+  }
+}
 
 type Written = Parameters<Commits['write']>[1]
 
@@ -102,6 +135,3 @@ export const whileQueueIsLocked = (
       return written
     })
 }
-
-/** The block of a number on the fork that replaces it. */
-export const forkOf = (number: bigint, fork = 1) => blockOf(number, fork)
