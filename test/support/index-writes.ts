@@ -38,7 +38,8 @@ export const openIndexDatabase = async (maxConnections = 4) => {
   return {
     database,
     url: store.url,
-    empty: () => rowsOf(database, `TRUNCATE ${tables.join(', ')} RESTART IDENTITY`),
+    // Faster than TRUNCATE for a few rows.
+    empty: () => rowsOf(database, `DO $$ BEGIN ${tables.map((table) => `DELETE FROM ${table};`).join(' ')} END $$`),
     async close(): Promise<void> {
       await database.close()
       await store.close()
