@@ -73,10 +73,15 @@ test('an incomplete write has an anchor, which is not complete, and does not mov
 })
 
 test('a deposit or position requests its event once, a created event only with its range', async () => {
-  await writes.write(blockOf(3n), { facts: [1, 2, 3].map((id) => seedEvent(id, plan).fact) })
+  const bought = seedPosition(3, plan).fact
+  await writes.write(blockOf(3n), { facts: [...[1, 2, 3].map((id) => seedEvent(id, plan).fact), bought] })
+  expect(await queued()).toEqual(['chain 0 of 3', 'event 1+3 of 3', 'position 3 of 3'])
   await emptyQueue()
-  await writes.write(blockOf(4n), { facts: [2, 3].map((id) => seedPosition(id, plan).fact) })
-  expect(await queued()).toEqual(['event 1 of 4', 'event 2 of 4', 'position 2+2 of 4'])
+  await writes.write(blockOf(4n), { facts: [4, 5].map((id) => seedPosition(id, plan).fact) })
+  expect(await queued()).toEqual(['event 1 of 4', 'event 2 of 4', 'position 4+2 of 4'])
+  await emptyQueue()
+  await writes.write(blockOf(5n), { facts: [seedDeposit(3, plan).fact] })
+  expect(await queued()).toEqual(['deposit 3 of 5', 'event 2 of 5'])
 })
 
 test.each<[string, (at: ReturnType<typeof blockOf>) => Hint, string[]]>([
@@ -356,7 +361,11 @@ describe('a rollback in several transactions', () => {
     ).toEqual([])
   })
 
-  test.each([0, 1])('holds the lease in each of them, also in number %i', async (number) => {
+  test.each([
+    [0, 0],
+    [1, 2],
+    [3, 5],
+  ])('holds the lease in each of them, also in number %i', async (number, requests) => {
     await fill()
     let transactions = -1
     const losing: Database = {
@@ -369,7 +378,7 @@ describe('a rollback in several transactions', () => {
     }
     await expect(backTo(losing)).rejects.toMatchObject({ name: 'LeaseLost' })
     expect(await rowsOf(database, 'SELECT FROM rollbacks')).toEqual([])
-    expect(await queued()).toHaveLength(2 * number)
+    expect(await queued()).toHaveLength(requests)
   })
 })
 

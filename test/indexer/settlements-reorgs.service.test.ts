@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { changesAfter, newestChange } from '../../src/db/changes/changes.ts'
 import { finalizeSettlements } from '../../src/db/index/settlements.ts'
 import type { Database } from '../../src/db/pool.ts'
 import type { StoredBlock } from '../../src/db/stored.ts'
@@ -65,6 +66,17 @@ test('an event that is settled again in a lower block after a reorg does not kee
   await writes.backTo(blockOf(3n))
   await settle(lower)
   expect((await told()).at(-1)).toEqual(['settled', 4, 5, txOf(lower)])
+})
+
+test('a settlement and its reversion have numbers of their own, and readers of the settlements are told', async () => {
+  const since = await database.run(newestChange)
+  await settle(blockOf(5n))
+  const changes = await database.run((handle) => changesAfter(handle, since))
+  expect(changes.flatMap(({ scopes }) => scopes)).toContain('settlements')
+  await writes.backTo(blockOf(1n))
+  const shared = 'SELECT feed.seq FROM feed JOIN settlements ON feed.seq = settlements.seq'
+  expect(await rowsOf(database, 'SELECT FROM feed')).not.toEqual([])
+  expect(await rowsOf(database, shared)).toEqual([])
 })
 
 test('each settlement of a fork is reverted once, however often the event is settled again', async () => {

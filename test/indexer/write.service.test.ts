@@ -46,6 +46,8 @@ test('an anchor replaces the one of its number, with its hash, time and complete
   expect(await stored()).toEqual([row(0, false)])
   await put(1, true)
   expect(await stored()).toEqual([row(1, true)])
+  await put(2, false)
+  expect(await stored()).toEqual([row(2, false)])
 })
 
 describe('the block up to which fee rates are complete', () => {
@@ -153,6 +155,7 @@ describe('observations above a block are deleted in batches', () => {
   ])('at most %i per transaction; a full batch may not be the last', async (batch, results, deleted) => {
     await fill(CHAIN, 5)
     await fill(OTHER, 5)
+    await rowsOf(database, `UPDATE position_observations SET block_number = 2 WHERE chain_id = ${OTHER}`)
     for (const [at, isMore] of results.entries()) {
       const before = await ids('unobserved')
       expect(await some(batch)).toBe(isMore)
@@ -166,12 +169,19 @@ describe('observations above a block are deleted in batches', () => {
   })
 
   test('a full batch of one kind is enough to continue', async () => {
-    await fill(CHAIN, 3)
-    await rowsOf(database, "INSERT INTO unobserved (chain_id, subject, id, from_block) VALUES (8453, 'position', 1, 9)")
+    // The only observation of a deposit is deleted, and none of a position.
+    await database.transaction((_, copy) => insertFacts(copy, CHAIN, [seedDeposit(1, plan).fact]))
+    await rowsOf(
+      database,
+      `INSERT INTO deposit_observations (chain_id, id, premiums_earned, premiums_claimed, withdrawn, pending,
+        block_number, block_hash, block_timestamp) VALUES (${CHAIN}, 1, 0, 0, false, 0, 2, decode(repeat('22', 32), 'hex'), 2)`,
+    )
+    await rowsOf(database, "INSERT INTO unobserved (chain_id, subject, id, from_block) VALUES (8453, 'deposit', 1, 9)")
     expect(await some(1)).toBe(true)
+    expect(await some(1)).toBe(false)
     // The request was there: it has a new version, and reads of every block wait for it.
     const { rows } = await database.run((handle) =>
-      handle.execute(sql`SELECT id, version, from_block FROM unobserved WHERE subject = 'position'`),
+      handle.execute(sql`SELECT id, version, from_block FROM unobserved WHERE subject = 'deposit'`),
     )
     expect(rows).toEqual([{ id: '1', version: 2, from_block: '0' }])
   })

@@ -5,6 +5,7 @@ import {
   encodeFunctionResult,
   type Hex,
   numberToHex,
+  zeroAddress,
 } from 'viem'
 import { deployedLogsAbi, protocolAbi } from '../../src/abi/protocol.generated.ts'
 import type { Chain } from '../../src/chain/chain.ts'
@@ -29,12 +30,18 @@ export const partOfChain = (used: Partial<Chain>): Chain =>
 const plan: Plan = { token: seedToken, rowsABlock: 1, wallets: 5, events: 3 }
 const logAbi = [...protocolAbi, ...deployedLogsAbi].flatMap((item) => (item.type === 'event' ? [item] : []))
 
+/** Arguments that a log does not give. */
+const defaults: Readonly<Record<string, unknown>> = {
+  ...{ uint256: 0n, bool: false, string: '', bytes: '0x', address: zeroAddress, 'tuple[]': [] },
+}
+
 /** A log as a node returns it. */
 type JsonLog = ReturnType<typeof jsonLog>
 
-const jsonLog = (diamond: Hex, name: string, args: Readonly<Record<string, unknown>>, block: Block, index: number) => {
+const jsonLog = (diamond: Hex, name: string, given: Readonly<Record<string, unknown>>, block: Block, index: number) => {
   const item = logAbi.find((each) => each.name === name)
   if (item === undefined) throw new Error(`the protocol has no log ${name}`)
+  const args = Object.fromEntries(item.inputs.map((input) => [input.name, given[input.name] ?? defaults[input.type]]))
   const plain = item.inputs.filter(({ indexed }) => indexed !== true)
   return {
     name,
@@ -95,8 +102,10 @@ export const createFakeChain = ({ startBlock = 0n } = {}) => {
   const sent: string[][] = []
   const faults: string[] = []
   const state = {
-    /** Whether a log is left out of the answers. */
-    hides: (_: JsonLog): boolean => false,
+    /** Whether a log is left out of the answers: of `Chain.logs` (`range`), or of other requests (`probe`). */
+    hides: (_log: JsonLog, _by: 'range' | 'probe'): boolean => false,
+    /** Blocks at the head that the node does not report as its newest one. */
+    lag: 0,
     /** Blocks per request for logs. */
     width: 1_000n,
     hasLogs: true,
@@ -106,18 +115,19 @@ export const createFakeChain = ({ startBlock = 0n } = {}) => {
     protocol: { fees: [1n, 2n, 3n, 4n, 5n], paused: false, facets: [] as unknown[] },
   }
 
-  const head = (): Block => blocks.at(-1) ?? blockOf(0n)
+  const head = (): Block => blocks.at(-1 - state.lag) ?? blockOf(0n)
   const named = (tag: unknown): Block | null => {
     if (tag === 'latest') return head()
     return blocks[Number(tag === 'finalized' ? state.finalized : tag)] ?? null
   }
-  const shown = ({ from, upTo, topics = [] }: { from: bigint; upTo: bigint; topics?: readonly Hex[] | undefined }) =>
+  type Span = { from: bigint; upTo: bigint; topics?: readonly Hex[] | undefined }
+  const shown = ({ from, upTo, topics = [] }: Span, by: 'range' | 'probe') =>
     logs.filter(
       (log) =>
         BigInt(log.blockNumber) >= from &&
         BigInt(log.blockNumber) <= upTo &&
         (topics.length === 0 || topics.includes(log.topics[0] ?? '0x')) &&
-        !state.hides(log),
+        !state.hides(log, by),
     )
 
   const outputOf = (name: string, id: bigint | undefined, at: bigint): unknown => {
@@ -147,7 +157,7 @@ export const createFakeChain = ({ startBlock = 0n } = {}) => {
     if (method === 'eth_getLogs') {
       const { fromBlock, toBlock, topics } = first as { fromBlock: Hex; toBlock: Hex | 'latest'; topics: [Hex[]] }
       const upTo = toBlock === 'latest' ? head().number : BigInt(toBlock)
-      return shown({ from: BigInt(fromBlock), upTo, topics: topics[0] })
+      return shown({ from: BigInt(fromBlock), upTo, topics: topics[0] }, 'probe')
     }
     if (request.view !== undefined) return view(request.view.data, request.view.blockHash)
     const block = named(first)
@@ -169,10 +179,15 @@ export const createFakeChain = ({ startBlock = 0n } = {}) => {
     head: async () => head(),
     send: async (batch) => outcomesOf(batch),
     sendBy: async (batch) => ({ endpoint: 0, outcomes: outcomesOf(batch) }),
-    queryAllEndpoints: async (batch) => [{ endpoint: 0, outcomes: outcomesOf(batch) }],
+    async queryAllEndpoints(batch) {
+      const answers = [{ endpoint: 0, outcomes: outcomesOf(batch) }]
+      sent.splice(-1, 1, ['all endpoints'])
+      return answers
+    },
     async readAt(block, asked) {
-      sent.push(['readAt'])
-      if (!blocks.some(({ hash }) => hash === block.hash)) throw toServiceError(missing())
+      const at = blocks.find(({ hash }) => hash === block.hash)
+      if (at === undefined) throw toServiceError(missing())
+      sent.push([`${asked.length} at ${at.number}`])
       const outcomes = asked.map((each) => {
         if (!('data' in each)) throw new Error('the fake chain has no storage')
         return attempt(() => (each as Call).decode(view(each.data, block.hash)))
@@ -184,7 +199,7 @@ export const createFakeChain = ({ startBlock = 0n } = {}) => {
       const last = named(end < upTo ? end : upTo)
       if (last === null) throw toServiceError(missing())
       sent.push([`logs ${from}..${last.number}`])
-      const found = parseLogs(shown({ from, upTo: last.number, topics }))
+      const found = parseLogs(shown({ from, upTo: last.number, topics }, 'range'))
       return { endpoint: 0, logs: found, last, before: named(from === 0n ? 0n : from - 1n) }
     },
     penalize: (endpoint, why) => void faults.push(`${endpoint} penalized: ${why}`),
@@ -208,6 +223,12 @@ export const createFakeChain = ({ startBlock = 0n } = {}) => {
   /** Sets what an entity's views return from the next block on. */
   const put = (kind: Kind, id: bigint, views: object): void =>
     void versions.push({ kind, id, from: head().number + 1n, views: views as Views })
+  /** Creates an entity in the next block, and returns the log that the block must have. */
+  const created = (kind: Kind, id: number): Emitted => {
+    const { fact, seen } = seeds[kind](id, plan)
+    put(kind, BigInt(id), seen)
+    return [entities[kind].created.logs[0], { ...fact, [entities[kind].created.id]: fact.id }]
+  }
 
   return {
     chain,
@@ -215,16 +236,12 @@ export const createFakeChain = ({ startBlock = 0n } = {}) => {
     head,
     mine,
     put,
+    created,
     /** Mines blocks without logs. */
     pass: (count: number): Block => Array.from({ length: count }, () => mine()).at(-1) ?? head(),
     /** Creates entities of a kind in one block, and returns the block. */
     create(kind: Kind, ...ids: readonly number[]): Block {
-      const emitted = ids.map((id): Emitted => {
-        const { fact, seen } = seeds[kind](id, plan)
-        put(kind, BigInt(id), seen)
-        return [entities[kind].created.logs[0], { ...fact, [entities[kind].created.id]: fact.id }]
-      })
-      return mine(...emitted)
+      return mine(...ids.map((id) => created(kind, id)))
     },
     /** Replaces all blocks above a number by those of a new fork that the test mines. */
     reorg(above: bigint): void {

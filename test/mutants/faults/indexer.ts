@@ -3,7 +3,11 @@ import type { Faults } from '../fault.ts'
 
 export const indexerFaults: Faults = {
   'src/db/index/write.ts': {
-    tests: ['test/indexer/write.service.test.ts', 'test/indexer/rollback.service.test.ts'],
+    tests: [
+      'test/indexer/write.service.test.ts',
+      'test/indexer/rollback.service.test.ts',
+      'test/indexer/settlements-reorgs.service.test.ts',
+    ],
     faults: [
       ['for (const kind of kinds) await copyMany(', 'for (const kind of kinds.slice(1)) await copyMany('],
       ['set: row })\n}', 'set: { ...row, complete: true } })\n}'],
