@@ -184,4 +184,398 @@ export const indexerFaults: Faults = {
       ],
     ],
   },
+  'src/indexer/dispute.ts': {
+    tests: ['test/indexer/dispute.test.ts'],
+    faults: [
+      ['const STOPPED_SECONDS = 5n', 'const STOPPED_SECONDS = 6n'],
+      ['disagreement?.message !== message', 'disagreement === null'],
+      ['denied?.number === number && denied.hash === hash', 'denied?.number === number'],
+      ['denied?.number === number && denied.hash === hash', 'denied?.hash === hash'],
+      ['denied = before ?? { number, hash, since: now() }', 'denied = { number, hash, since: now() }'],
+      ['if (length > 1) report(', 'report('],
+      ['before !== null && (length === 1 ||', '(length === 1 ||'],
+      ['now() - before.since >= SINGLE_ANSWER_MS', 'now() - before.since > SINGLE_ANSWER_MS'],
+      ['(length === 1 || now() - before.since >= SINGLE_ANSWER_MS)', 'now() - before.since >= SINGLE_ANSWER_MS'],
+      ['block.ok && block.value !== null && head.ok', 'block.ok && block.value !== null || head.ok'],
+      ['at: head.value.timestamp', 'at: block.value.timestamp'],
+      ['if (first === undefined) return null', 'if (first === undefined) return []'],
+      ['deniers.length > 1 || trustSingle', 'deniers.length > 2 || trustSingle'],
+      [
+        'deniers.length > 1 || trustSingle(number, first.hash) ? denying : null',
+        'trustSingle(number, first.hash) ? denying : null',
+      ],
+      ['deniers.filter((it) => it.hash === of)', 'deniers.filter((it) => it.hash !== of)'],
+      ['length > holders.length', 'length >= holders.length'],
+      [
+        'agreed !== undefined && agreed.length > 1',
+        'agreed !== undefined',
+        'More than one holder or a single denier never gives a group of one that is greater than the holders.',
+      ],
+      ['return agreed', 'return denying'],
+      [
+        'holders.every((holder) => at - holder.at > STOPPED_SECONDS)',
+        'holders.some((holder) => at - holder.at > STOPPED_SECONDS)',
+      ],
+      ['const haveStopped = deniers.some(', 'const haveStopped = deniers.every('],
+      ['          !isImplausibleHead(', '          isImplausibleHead('],
+      [
+        `      if (haveStopped) return denying
+`,
+        '',
+      ],
+      ['for (const endpoint of denying) chain.penalize', 'for (const endpoint of denying.slice(0, 1)) chain.penalize'],
+      [
+        `      report(\`nodes disagree about block \${number}\`)
+`,
+        '',
+      ],
+      ['now() - disagreement.at < REPORT_MS', 'now() - disagreement.at <= REPORT_MS'],
+      [
+        `      denied = null
+    },`,
+        '    },',
+      ],
+    ],
+  },
+  'src/indexer/range.ts': {
+    tests: ['test/indexer/range.test.ts', 'test/indexer/range-tip.test.ts'],
+    faults: [
+      ['head.timestamp - last.timestamp >= SETTLED_SECONDS', 'head.timestamp - last.timestamp > SETTLED_SECONDS'],
+      ['isSettled ? blocksOf', '!isSettled ? blocksOf'],
+      ['[...facts, ...fees], last, known', 'facts, last, known'],
+      ['topics: [feeLogTopic] })', 'topics: [] })', 'The other logs are left out afterwards.'],
+      [
+        'filter(({ blockNumber }) => blockNumber <= head.number)',
+        'filter(({ blockNumber }) => blockNumber < head.number)',
+      ],
+      ['const logs = tip.logs.filter(({ blockNumber }) => blockNumber <= head.number)', 'const { logs } = tip'],
+      ['const from = cursor.number + 1n', 'const from = cursor.number'],
+      ['for (const known of [cursor, head])', 'for (const known of [head])'],
+      ['for (const known of [cursor, head])', 'for (const known of [cursor])'],
+      ['const complete = noneExists(beyond)', 'const complete = true'],
+      [
+        "if (outcome.value === null) throw new ChainMoved('a block of the range does not exist any more')",
+        "if (outcome.value === null) throw new TypeError('no block')",
+      ],
+      ['const BATCH = 99', 'const BATCH = 100'],
+      ['timestamp === null || timestamp > last.timestamp || timestamp', 'timestamp === null || timestamp'],
+      ['timestamp < (before?.timestamp ?? 0n)) continue', 'timestamp < 0n) continue'],
+      ['if (!blocks.has(number)) blocks.set(', 'blocks.set('],
+      ['filter((number) => !headers.has(number))', 'filter(() => true)'],
+      ['const batch = [last.number, ...numbers.slice(at, at + BATCH)]', 'const batch = numbers.slice(at, at + BATCH)'],
+      [
+        `    if (headers.get(last.number)?.hash !== last.hash) throw new ChainMoved(\`block \${last.number} changed\`)
+`,
+        '',
+      ],
+      ['    if (header?.hash !== log.blockHash) throw', '    if (header === undefined) throw'],
+      ['return isDated(log, header) ? log : { ...log, blockTimestamp: header.timestamp }', 'return log as never'],
+      [
+        `    chain.penalize(endpoint, reason)
+`,
+        '',
+      ],
+      [
+        `    if (log.address.toLowerCase() !== diamond) reject('a log of another contract')
+`,
+        '',
+      ],
+      ['log.blockNumber < from || log.blockNumber > last.number', 'log.blockNumber > last.number'],
+      ['log.blockNumber < from || log.blockNumber > last.number', 'log.blockNumber < from'],
+      ['log.blockNumber < from || log', 'log.blockNumber <= from || log'],
+      ['log.blockNumber === last.number && log.blockHash !== last.hash', "log.blockHash === ''"],
+      ["if (decoded === 'other') continue", "if (decoded === 'other') reject('a log that cannot be decoded')"],
+      ['fees: feeLogsIn(hints) }', 'fees: [] }'],
+      ['const isNext = id > last[kind]', 'const isNext = id >= last[kind]'],
+      [
+        `    last[kind] = id
+`,
+        '',
+      ],
+      [
+        'if (first.blockHash !== fact.blockHash || first.logIndex !== fact.logIndex) return null',
+        'if (first.blockHash !== fact.blockHash) return null',
+      ],
+      ['first.blockHash !== fact.blockHash || first', 'first'],
+    ],
+  },
+  'src/indexer/repair.ts': {
+    tests: ['test/indexer/repair.service.test.ts'],
+    faults: [
+      ['(gap?.times ?? 0) + 1', '(gap?.row === row ? gap.times : 0) + 1'],
+      ['if (times === 1) log.info(fields', 'if (times <= 2) log.info(fields'],
+      ['else if (isLogged(times)) log.warn', 'else log.warn'],
+      ['if (fault instanceof DuplicateRow) chain.penalize', 'chain.penalize', 'Nothing else is thrown there.'],
+      ['if (fault instanceof DuplicateRow) chain.penalize', 'if (!(fault instanceof DuplicateRow)) chain.penalize'],
+      [
+        `    if (inGap !== undefined) return inGap
+`,
+        '',
+      ],
+      ['range.complete === true && facts === range.facts', 'range.complete === true'],
+      [
+        `if (range.complete === true && facts === range.facts) return undefined
+`,
+        '',
+      ],
+      ['range.block.number === head.number) return', 'range.block.number <= head.number) return'],
+      ['first.length === 0 ? undefined : firstExisting(chain, head, first)', 'undefined'],
+      [
+        'fact.kind === kind && fact.id > id)?.blockNumber',
+        'fact.id > id)?.blockNumber',
+        'Only one kind has a gap at a time, and a later block only lengthens the search.',
+      ],
+      [
+        `?? range.block.number
+    const before`,
+        `?? head.number
+    const before`,
+      ],
+      ['blockOf(id - 1n) ?? (await createdIn(', '(await createdIn('],
+      ['?? (await createdIn(database, chainId, kind, id - 1n))', '?? null'],
+      ['createdIn(database, chainId, kind, id - 1n)', 'createdIn(database, chainId, kind, id)'],
+      ['ranges < MAX_SEARCHED_RANGES', 'ranges <= MAX_SEARCHED_RANGES'],
+      ['from <= upTo; ranges', 'from < upTo; ranges'],
+      ['fact.id > (last[fact.kind] ?? -1n) && !present', '!present'],
+      ['&& !present.has(nameOf(fact))', ''],
+      ['from = part.block.number + 1n', 'from = part.block.number'],
+      ['sort((a, b) => (a.id < b.id ? -1 : 1))[0]', 'sort((a, b) => (a.id > b.id ? -1 : 1))[0]'],
+      ['Math.min(Number(next.id - id), READ_BATCH)', 'READ_BATCH'],
+      ['Math.min(Number(next.id - id), READ_BATCH)', 'Math.max(Number(next.id - id), READ_BATCH)'],
+      ['Math.min(Number(next.id - id), READ_BATCH)', 'Math.min(Number(next.id - id) - 1, READ_BATCH)'],
+      [
+        'next === undefined ? range.block : head, entities',
+        'head, entities',
+        'Rows are only missing after the last one where the range ends at the head.',
+      ],
+      ['next === undefined ? range.block : head, entities', 'range.block, entities'],
+      ['const READ_BATCH = 100', 'const READ_BATCH = 101'],
+      [
+        "      log.warn({ chainId, row: nameOf(fact) }, 'row read",
+        "      log.info({ chainId, row: nameOf(fact) }, 'row read",
+      ],
+      ['return found.map((fact) => ({ ...fact, blockNumber, blockHash, blockTimestamp }))', 'return found'],
+      [
+        `          gap = null
+`,
+        '',
+      ],
+      ['if (times === 0) times = countMissing(missing)', 'times = countMissing(missing)'],
+      ['if (times === 1) chain.reportMissingLogs', 'chain.reportMissingLogs'],
+      ['times < SEARCH_LOGS_FROM', 'times <= SEARCH_LOGS_FROM'],
+      ['times >= READ_RECORDS_FROM', 'times > READ_RECORDS_FROM'],
+      ['found.length === 0 && times >=', 'times >='],
+      ['facts = [...facts, ...found]', 'facts = found'],
+    ],
+  },
+  'src/indexer/reorg.ts': {
+    tests: ['test/indexer/reorg.service.test.ts'],
+    faults: [
+      ['const BATCH = 50', 'const BATCH = 51'],
+      [
+        'anchorsBelow(database, chain.chainId, below, BATCH)',
+        'anchorsBelow(database, chain.chainId, below - 1n, BATCH)',
+      ],
+      ['const oldest = anchors.at(-1)', 'const oldest = anchors.at(0)'],
+      ['all.filter(({ endpoint }) => trusted.includes(endpoint))', 'all'],
+      ['hashes.every(({ length }) => length === 0)', 'answers.length === 0'],
+      ['anchors.find(({ hash }, at) =>', 'anchors.findLast(({ hash }, at) =>'],
+      ['hashes[at]?.includes(hash)', 'hashes[at]?.[0] === hash'],
+      ['below = oldest.number - 1n', 'below = oldest.number - 2n'],
+      ['finalized.value.number > (block', 'finalized.value.number >= (block'],
+      ['(block?.number ?? -1n)', '(block?.number ?? 0n)'],
+      [
+        `if (isUnavailable(fault)) return false
+`,
+        '',
+      ],
+      [
+        `if (isUnavailable(fault)) return false
+    throw fault`,
+        'return false',
+      ],
+      ['if (oldest === undefined) return null', "if (oldest === undefined) throw unavailable('no anchor')"],
+    ],
+  },
+  'src/indexer/step.ts': {
+    tests: ['test/indexer/step.service.test.ts', 'test/indexer/step-by-ids.service.test.ts'],
+    faults: [
+      ['(anchor?.number ?? -1n) > (cursor?.number ?? -1n)', '(anchor?.number ?? -1n) >= (cursor?.number ?? -1n)'],
+      ['now() - lastProbe.at > PROBE_EVERY_MS', 'now() - lastProbe.at >= PROBE_EVERY_MS'],
+      ['now() - lastProbe.at > PROBE_EVERY_MS', 'now() - lastProbe.at < PROBE_EVERY_MS'],
+      ['return ranges.isAhead(cursor) ? lastProbe.head : null', 'return lastProbe.head'],
+      [
+        `const rollBack = async (lease: Lease, top: StoredBlock, trusted: readonly number[]): Promise<void> => {
+    ranges.drop()`,
+        'const rollBack = async (lease: Lease, top: StoredBlock, trusted: readonly number[]): Promise<void> => {',
+        'Ranges follow their predecessor by its hash.',
+      ],
+      ['if (await isBelowFinal(chain, ancestor)) log.error', 'if (!(await isBelowFinal(chain, ancestor))) log.error'],
+      ['isBelowFinal(chain, ancestor)', 'isBelowFinal(chain, top)'],
+      ['await commits.backTo(lease, ancestor)', 'await commits.backTo(lease, null)'],
+      [
+        'cursor === null || probed === null || (probed.logs === null && !isAtHead)',
+        'cursor === null || probed === null || probed.logs === null',
+      ],
+      [
+        'cursor === null || probed === null || (probed.logs === null && !isAtHead)',
+        'cursor === null || probed === null',
+      ],
+      ['facts === range.facts ? range.fees : null', 'range.fees'],
+      [
+        'head.timestamp - range.block.timestamp > BEHIND_SECONDS',
+        'head.timestamp - range.block.timestamp >= BEHIND_SECONDS',
+      ],
+      ['const protocol = cursor === null', 'const protocol = false'],
+      ["if (subject === 'code' && cursor !== null)", "if (subject === 'code')"],
+      ['if (range.block.number === head.number) return range.block', 'return range.block'],
+      [
+        `if (now() < protocolDue) return false
+`,
+        '',
+      ],
+      ['if (now() < protocolDue)', 'if (now() <= protocolDue)'],
+      [
+        `    protocolDue = now() + PROTOCOL_EVERY_MS
+`,
+        '',
+      ],
+      ['complete ? readBatches.first : Math.min(', 'Math.min('],
+      ['Math.min(readBatch * readBatches.factor, readBatches.max)', 'readBatch * readBatches.factor'],
+      [
+        'Math.min(readBatch * readBatches.factor, readBatches.max)',
+        'Math.max(readBatch * readBatches.factor, readBatches.max)',
+      ],
+      ['const READ_BATCH = { first: 8,', 'const READ_BATCH = { first: 9,'],
+      [
+        '      protocol: anchor === null || isProtocolDue(),',
+        '      protocol: isProtocolDue(),',
+        'The first call is always due.',
+      ],
+      ['      protocol: anchor === null || isProtocolDue(),', '      protocol: anchor === null,'],
+      ['isBehind: anchor === null,', 'isBehind: false,'],
+      ['isBehind: anchor === null,', 'isBehind: true,'],
+      ['    return complete ? block : null', '    return block'],
+      [
+        'if (probed.known === null || probed.anchor === null || head.number < known.number) return idle',
+        'if (probed.known === null || probed.anchor === null) return idle',
+      ],
+      ['probed.known === null || probed.anchor', 'probed.anchor'],
+      [
+        `if (trusted === null) return idle
+`,
+        `if (trusted === null) return { did: 'idle', proven: known }
+`,
+      ],
+      [
+        `if (probed.known.hash !== known.hash) return idle
+`,
+        '',
+      ],
+      [
+        `    dispute.confirm()
+`,
+        '',
+      ],
+      ["source === 'ids' || probed.logs?.length === 0 ||", 'probed.logs?.length === 0 ||'],
+      ['probed.logs?.length === 0 || head.number === cursor?.number', 'probed.logs?.length === 0'],
+      ['if (!probed.complete || !isQuiet) return', 'if (!isQuiet) return'],
+      [
+        `    verifiedHead = head
+    const isNewer`,
+        '    const isNewer',
+      ],
+      [
+        `known.number > cursor.number
+`,
+        `known.number >= cursor.number
+`,
+      ],
+      [
+        'known.timestamp - cursor.timestamp >= SETTLE_EVERY_SECONDS',
+        'known.timestamp - cursor.timestamp > SETTLE_EVERY_SECONDS',
+      ],
+      ['!(isOld || known.number === head.number)', '!isOld'],
+      ['if (!isNewer || !(isOld || known.number === head.number)) return', 'if (!isNewer) return'],
+      ["const protocol = source === 'ids' && isProtocolDue()", 'const protocol = false'],
+      ["const protocol = source === 'ids' && isProtocolDue()", 'const protocol = isProtocolDue()'],
+      ["const fees = source === 'logs' ? [] : null", 'const fees = null'],
+      [
+        'await commits.write(lease, { block: known, ...settled })',
+        'await commits.write(lease, { block: head, ...settled })',
+      ],
+      ['cursor.number + 1n) * widthMargin <= width', 'cursor.number) * widthMargin <= width'],
+      ['* widthMargin <= width', '* widthMargin < width'],
+      ['? cursor.number + 1n : null', '? cursor.number : null'],
+      ['const WIDTH_MARGIN = 4n', 'const WIDTH_MARGIN = 3n'],
+      ['head.number < deployment.startBlock', 'head.number <= deployment.startBlock'],
+      ['if (fault instanceof MissingRow) return { ...idle, head }', 'if (fault instanceof MissingRow) throw fault'],
+      ['fault instanceof ChainMoved || fault instanceof DuplicateRow', 'fault instanceof ChainMoved'],
+      ['if (anchor !== null) await dispute.resolve(anchor)', ''],
+      ['const known = verifiedHead ?? anchor', 'const known = anchor'],
+      [
+        `    verifiedHead = null
+    const probed`,
+        '    const probed',
+      ],
+      ['anchor: anchor ?? known, last, logsFrom', 'anchor: known, last, logsFrom'],
+      [
+        `    if (done.did === 'idle') lastProbe = null
+`,
+        '',
+      ],
+      [
+        "isReadingIds(progress) || !chain.status().hasLogs ? 'ids' : 'logs'",
+        "!chain.status().hasLogs ? 'ids' : 'logs'",
+      ],
+      ['repair.problem() ?? dispute.problem()', 'dispute.problem()'],
+      ['repair.problem() ?? dispute.problem()', 'repair.problem()'],
+    ],
+  },
+  'src/indexer/fee-history.ts': {
+    tests: ['test/indexer/fee-history.service.test.ts'],
+    faults: [
+      ['upTo.number >= cursor.number) return false', 'upTo.number > cursor.number) return false'],
+      ['deployment.startBlock : upTo.number + 1n', 'deployment.startBlock : upTo.number'],
+      ['deployment.startBlock : upTo.number + 1n', 'deployment.startBlock : upTo.number + 2n'],
+      ['upTo !== null && before?.hash !== upTo.hash', 'upTo === null'],
+      [
+        `if ((await dispute.resolve(upTo)) === null) throw new ChainMoved(\`block \${upTo.number} changed\`)
+`,
+        '',
+      ],
+      [
+        `      await restartFees(database, chainId, progress)
+      return true`,
+        `      await restartFees(database, chainId, progress)
+      return false`,
+        'The next run of the job continues.',
+      ],
+      [
+        `      await restartFees(database, chainId, progress)
+`,
+        '',
+      ],
+      [
+        `if (block.number === cursor.number && block.hash !== cursor.hash)
+      throw new ChainMoved(\`block \${cursor.number} changed\`)
+`,
+        '',
+      ],
+      [
+        'await extendFees(database, chainId, progress, { from, block, fees })',
+        'await extendFees(database, chainId, progress, { from, block, fees: [] })',
+      ],
+      ['!signal.aborted && chain.status().hasLogs', 'chain.status().hasLogs'],
+      ['chain.status().hasLogs && (await', '(await'],
+      [
+        'if (!(fault instanceof ChainMoved || isUnavailable(fault))) throw fault',
+        'if (!isUnavailable(fault)) throw fault',
+      ],
+      [
+        'if (!(fault instanceof ChainMoved || isUnavailable(fault))) throw fault',
+        'if (!(fault instanceof Error)) throw fault',
+      ],
+    ],
+  },
 }
