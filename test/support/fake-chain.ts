@@ -252,6 +252,8 @@ export const createFakeChain = ({ startBlock = 0n } = {}) => {
     },
     /** The block of a number. */
     block: (number: bigint): Block => blocks[Number(number)] ?? blockOf(number, fork),
+    /** The number of batches since the last call of `sent`. */
+    asked: (): number => sent.length,
     /** What was sent since the last call of this function: the methods of each batch. */
     sent: (): string[][] => sent.splice(0),
     /** What was reported against endpoints since the last call of this function. */
