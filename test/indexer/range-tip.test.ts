@@ -121,6 +121,15 @@ test('hints and fee rates are read from the logs, the rates with the time of the
   expect(range.fees).toMatchObject([{ blockNumber, blockTimestamp, payoutFeeRate: 2n, lpProfitFeeRate: 3n }])
 })
 
+test('the block of a log that sets fee rates is read too', async () => {
+  const { fake } = open()
+  fake.mine(['FeesInitialized', rates])
+  const { number, timestamp } = fake.head()
+  fake.pass(1)
+  const range = await fetchRange(fake.chain, { from: number, upTo: fake.head().number, head: fake.head() })
+  expect(range.fees).toMatchObject([{ blockNumber: number, blockTimestamp: timestamp }])
+})
+
 test('a range of fee rates asks for no other logs', async () => {
   const { fake } = open()
   fake.mine(['FeesInitialized', rates], ['PremiumsClaimed', { depositId: 7n }])
