@@ -220,7 +220,7 @@ test('a worker whose steps cannot reach the database does not extend its lease',
   })
 })
 
-test('faults are logged when their number is a power of two, and counted anew after a step', async () => {
+test('faults are logged when their number is a power of two, and counted from one again after a step', async () => {
   const { head } = fake.chain
   Object.assign(fake.chain, { head: () => Promise.reject(unavailable('no node')) })
   start()

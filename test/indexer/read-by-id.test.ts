@@ -39,6 +39,15 @@ describe('entities after the last ids', () => {
     expect(result.asked).toEqual(Array(3).fill(`${most} at 1`))
   })
 
+  test('an id of which the view returns zeros does not exist', async () => {
+    const fake = createFakeChain()
+    const { position } = seedPosition(2, plan).seen
+    fake.put('position', 2n, { position: { ...position, hedger: zeroAddress } })
+    fake.create('position', 1)
+    const { facts, complete } = await readOn(fake.chain, fake.head(), none, 3)
+    expect([facts.map(({ id }) => id), complete]).toEqual([[1n], true])
+  })
+
   test('one incomplete kind makes the whole incomplete', async () => {
     const fake = createFakeChain()
     fake.create('event', 1)

@@ -75,8 +75,8 @@ const copyTo = (chainId: number, tables: readonly string[]) =>
       rowsOf(
         database,
         `DO $$ DECLARE others text; BEGIN
-          SELECT string_agg(quote_ident(attname), ', ') INTO others FROM pg_attribute
-            WHERE attrelid = '${table}'::regclass AND attnum > 0 AND NOT attisdropped AND attidentity = '' AND attname <> 'chain_id';
+          SELECT string_agg(quote_ident(column_name), ', ') INTO others FROM information_schema.columns
+            WHERE table_name = '${table}' AND is_identity = 'NO' AND column_name <> 'chain_id';
           EXECUTE format('INSERT INTO ${table} (chain_id, %s) SELECT ${chainId}, %s FROM ${table} WHERE chain_id = 8453', others, others);
         END $$`,
       ),

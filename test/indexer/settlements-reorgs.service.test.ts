@@ -33,7 +33,7 @@ const settle = async (block: StoredBlock, price = 5n): Promise<void> => {
 }
 
 /** The settlements in their order: type, block, price and transaction. */
-const told = async () => {
+const stored = async () => {
   const rows = await rowsOf(
     database,
     `SELECT type, block_number::integer AS block, settlement_price::integer AS price, encode(tx_hash, 'hex') AS tx
@@ -49,15 +49,15 @@ test('a second reorg over the same block does not report a reverted settlement a
     ['settled', 5, 5, txOf(block)],
     ['reverted', 5, 5, txOf(block)],
   ]
-  expect(await told()).toEqual([settled])
+  expect(await stored()).toEqual([settled])
   await writes.backTo(blockOf(1n))
-  expect(await told()).toEqual([settled, reverted])
+  expect(await stored()).toEqual([settled, reverted])
   for (const fork of [1, 2, 3]) {
     await writes.write(blockOf(5n, fork))
     await writes.observe(blockOf(5n, fork), event, { settledAt: 0n })
     await writes.backTo(blockOf(1n))
   }
-  expect(await told()).toHaveLength(2)
+  expect(await stored()).toHaveLength(2)
 })
 
 test('an event that is settled again in a lower block after a reorg does not keep the orphaned transaction', async () => {
@@ -65,10 +65,10 @@ test('an event that is settled again in a lower block after a reorg does not kee
   await settle(orphaned)
   await writes.backTo(blockOf(3n))
   await settle(lower)
-  expect((await told()).at(-1)).toEqual(['settled', 4, 5, txOf(lower)])
+  expect((await stored()).at(-1)).toEqual(['settled', 4, 5, txOf(lower)])
 })
 
-test('a settlement and its reversion have numbers of their own, and readers of the settlements are told', async () => {
+test('a settlement and its reversion have numbers of their own, and the scope of the settlements is announced', async () => {
   const since = await database.run(newestChange)
   await settle(blockOf(5n))
   const changes = await database.run((handle) => changesAfter(handle, since))
@@ -85,7 +85,7 @@ test('each settlement of a fork is reverted once, however often the event is set
     await writes.backTo(blockOf(1n))
     await writes.observe(blockOf(1n), event, { settledAt: 0n })
   }
-  expect((await told()).map(([type, , price]) => [type, price])).toEqual([
+  expect((await stored()).map(([type, , price]) => [type, price])).toEqual([
     ...[0, 1, 2].flatMap((price) => [
       ['settled', price],
       ['reverted', price],
@@ -97,9 +97,9 @@ test('a settlement at the block of the ancestor stays, and one above it is rever
   await settle(blockOf(5n))
   await writes.write(blockOf(6n))
   await writes.backTo(blockOf(5n))
-  expect(await told()).toHaveLength(1)
+  expect(await stored()).toHaveLength(1)
   await writes.backTo(blockOf(4n))
-  expect((await told()).map(([type]) => type)).toEqual(['settled', 'reverted'])
+  expect((await stored()).map(([type]) => type)).toEqual(['settled', 'reverted'])
 })
 
 test('the reversion of a final settlement is in the feed of final ones, and the settlement after it is not yet', async () => {

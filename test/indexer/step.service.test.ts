@@ -299,7 +299,7 @@ describe('a reorg', () => {
     expect(said()).toEqual([...(isError ? ['reorg below the finalized block'] : []), 'index rolled back'])
   })
 
-  test('an answer that has the block again begins the confirmation anew', async () => {
+  test('an answer that has the block again begins the confirmation again', async () => {
     const step = await anchored(1)
     const denied = fake.head()
     const sendBy = fake.chain.sendBy
