@@ -80,10 +80,10 @@ describe('existence', () => {
     const fake = createFakeChain()
     const { position } = seedPosition(1, plan).seen
     fake.put('position', 1n, { position: { ...position, hedger: zeroAddress } })
-    fake.create('position', 2)
-    const asked = [1n, 2n, 3n].map((id) => ({ kind: 'position', id }) as const)
+    fake.create('position', 2, 3)
+    const asked = [1n, 2n, 3n, 4n].map((id) => ({ kind: 'position', id }) as const)
     expect(await firstExisting(fake.chain, fake.head(), asked)).toEqual({ kind: 'position', id: 2n })
-    expect(await firstExisting(fake.chain, fake.head(), asked.slice(2))).toBeUndefined()
+    expect(await firstExisting(fake.chain, fake.head(), asked.slice(3))).toBeUndefined()
   })
 
   test('the next id of each kind must not exist, or both ids at which a deployment may begin', () => {
