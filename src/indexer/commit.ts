@@ -73,9 +73,6 @@ export type Commits = {
 /** A write of more facts than this that is behind the head belongs to a backfill. */
 const BACKFILL_FACTS = 2_000
 
-/** Whether a write belongs to a backfill, of which the feed of changes has no rows. */
-const isBackfill = ({ isBehind, facts }: Written): boolean => isBehind && facts.length > BACKFILL_FACTS
-
 const protocolState: RefreshSubject = { subject: 'chain', id: 0n }
 
 /**
@@ -106,8 +103,14 @@ export const createCommits = (deps: {
   readonly chainId: ChainId
   readonly database: Database
   readonly leaseTtlMs: number
+  /** `BACKFILL_FACTS` unless given. */
+  readonly backfillFacts?: number
+  /** Observations of one kind that a rollback deletes per transaction; see `deleteSomeObservations`. */
+  readonly deleteBatch?: number
 }): Commits => {
-  const { chainId, database, leaseTtlMs } = deps
+  const { chainId, database, leaseTtlMs, backfillFacts = BACKFILL_FACTS, deleteBatch } = deps
+  /** Whether a write belongs to a backfill, of which the feed of changes has no rows. */
+  const isBackfill = ({ isBehind, facts }: Written): boolean => isBehind && facts.length > backfillFacts
   /**
    * What facts and hints touch. Hints name deposits and positions by id only; the index has their owners. Before the
    * cursor moves.
@@ -162,8 +165,8 @@ export const createCommits = (deps: {
     async backTo(lease, ancestor) {
       // Observations may be deleted in several transactions first, because they are made again in any case. The
       // rollback itself is one transaction.
-      while (await commit(lease, (handle) => deleteSomeObservations(handle, chainId, ancestor)));
-      await commit(lease, (handle) => rollBack(handle, chainId, ancestor))
+      while (await commit(lease, (handle) => deleteSomeObservations(handle, chainId, ancestor, deleteBatch)));
+      await commit(lease, (handle) => rollBack(handle, chainId, ancestor, deleteBatch))
     },
   }
 }

@@ -37,13 +37,22 @@ const REPORT_MS = 60_000
  * A single denial may come from a node on another fork, and every rollback deletes rows. So a denial needs
  * confirmation.
  */
-export const createDispute = ({ chain, log }: { readonly chain: Chain; readonly log: Logger }): Dispute => {
+export const createDispute = ({
+  chain,
+  log,
+  now = Date.now,
+}: {
+  readonly chain: Pick<Chain, 'chainId' | 'status' | 'queryAllEndpoints' | 'penalize'>
+  readonly log: Logger
+  /** The clock, in milliseconds since the epoch. */
+  readonly now?: () => number
+}): Dispute => {
   let denied: { readonly number: bigint; readonly hash: string; readonly since: number } | null = null
   let disagreement: { readonly message: string; readonly at: number } | null = null
 
   const report = (message: string): void => {
     if (disagreement?.message !== message) log.warn({ chainId: chain.chainId }, message)
-    disagreement = { message, at: Date.now() }
+    disagreement = { message, at: now() }
   }
 
   /**
@@ -52,10 +61,10 @@ export const createDispute = ({ chain, log }: { readonly chain: Chain; readonly 
    */
   const trustSingle = (number: bigint, hash: string): boolean => {
     const before = denied?.number === number && denied.hash === hash ? denied : null
-    denied = before ?? { number, hash, since: Date.now() }
+    denied = before ?? { number, hash, since: now() }
     const { length } = chain.status().endpoints
     if (length > 1) report(`only one node answers, and it denies block ${number}`)
-    return before !== null && (length === 1 || Date.now() - before.since >= SINGLE_ANSWER_MS)
+    return before !== null && (length === 1 || now() - before.since >= SINGLE_ANSWER_MS)
   }
 
   return {
@@ -81,7 +90,7 @@ export const createDispute = ({ chain, log }: { readonly chain: Chain; readonly 
           !isImplausibleHead(
             at,
             holders.map((holder) => holder.at),
-            Date.now(),
+            now(),
           ),
       )
       if (haveStopped) return denying
@@ -89,7 +98,7 @@ export const createDispute = ({ chain, log }: { readonly chain: Chain; readonly 
       for (const endpoint of denying) chain.penalize(endpoint, `its hash of block ${number} differs from other nodes`)
       return null
     },
-    problem: () => (disagreement !== null && Date.now() - disagreement.at < REPORT_MS ? disagreement.message : null),
+    problem: () => (disagreement !== null && now() - disagreement.at < REPORT_MS ? disagreement.message : null),
     confirm() {
       denied = null
     },

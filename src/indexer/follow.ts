@@ -32,6 +32,10 @@ export type FollowDeps = {
   /** Called after each step that wrote, because it may have requested observations. */
   readonly onWrite: () => void
   readonly log: Logger
+  /** `LEASE_TTL_MS` unless given. */
+  readonly leaseTtlMs?: number
+  /** A monotonic clock, in milliseconds. */
+  readonly now?: () => number
 }
 
 /** The lifetime of a lease that is not extended. */
@@ -50,54 +54,52 @@ const HEARTBEAT_EVERY_MS = 1_000
  *
  * @example await follow({ chain, database, session, pollMs: 500, onWrite, log }, controller.signal)
  */
-export const follow = async (
-  { chain, database, session, pollMs, onWrite, log }: FollowDeps,
-  signal: AbortSignal,
-): Promise<void> => {
+export const follow = async (deps: FollowDeps, signal: AbortSignal): Promise<void> => {
+  const { chain, database, session, pollMs, onWrite, log, leaseTtlMs = LEASE_TTL_MS } = deps
+  const clock = deps.now ?? (() => performance.now())
   const { chainId } = chain
   const holder = randomUUID()
-  const step = createStep({ chain, database, leaseTtlMs: LEASE_TTL_MS, log })
+  const step = createStep({ chain, database, leaseTtlMs, log })
   let lease: Lease | null = null
   let faults = 0
   let reported: { readonly at: number; readonly problem: string | null } | null = null
 
   const report = async (current: Lease, { head, proven, source, problem }: StepResult): Promise<void> => {
-    const now = performance.now()
+    const now = clock()
     if (reported?.problem === problem && now - reported.at < HEARTBEAT_EVERY_MS) return
     const heartbeat = { head, proven, source, problem, nodes: chain.status() }
     await database.transaction(async (handle) => {
       // A worker that has lost the lease must not report a proof.
-      await holdLease(handle, current, LEASE_TTL_MS)
+      await holdLease(handle, current, leaseTtlMs)
       await saveHeartbeat(handle, chainId, heartbeat)
     })
     reported = { at: now, problem }
   }
 
-  let extending = false
+  let extension: Promise<void> | null = null
   /**
    * Extends the lease in the background. A step may take longer than the lifetime of a lease, so two workers with slow
    * nodes would otherwise take the lease from each other for ever; and on a quiet chain no step writes. Each write
    * transaction checks the lease itself.
    */
   const extend = (): void => {
-    if (lease === null || extending) return
+    if (lease === null || extension !== null) return
     const current = lease
-    extending = true
     // A worker whose steps cannot reach the database must not keep the lease by its session's connection.
-    database
+    extension = database
       .run((handle) => handle.execute(sql`SELECT`))
-      .then(() => extendLease(session, current, LEASE_TTL_MS))
+      .then(() => extendLease(session, current, leaseTtlMs))
       .catch(() => {})
       .finally(() => {
-        extending = false
+        extension = null
       })
   }
 
   /** Takes one step and returns the pause after it, in milliseconds. */
   const iterate = async (): Promise<number> => {
     if (lease === null) {
-      lease = await takeLease(session, chainId, holder, LEASE_TTL_MS)
-      if (lease === null) return LEASE_TTL_MS / 8
+      lease = await takeLease(session, chainId, holder, leaseTtlMs)
+      if (lease === null) return leaseTtlMs / 8
       log.info({ chainId, epoch: lease.epoch.toString() }, 'following')
     }
     const result = await step(lease)
@@ -108,7 +110,7 @@ export const follow = async (
     return isBehind ? 0 : pollMs
   }
 
-  const extensions = setInterval(extend, LEASE_TTL_MS * EXTENDED_EVERY)
+  const extensions = setInterval(extend, leaseTtlMs * EXTENDED_EVERY)
   while (!signal.aborted) {
     try {
       await sleep(await iterate(), signal)
@@ -123,6 +125,8 @@ export const follow = async (
     }
   }
   clearInterval(extensions)
+  // An extension under way would otherwise extend the lease after its release.
+  await extension
   if (lease === null) return
   // If the release fails, the next worker has to wait until the lease expires.
   await releaseLease(session, lease).catch((fault) =>

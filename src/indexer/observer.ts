@@ -16,8 +16,10 @@ export type ObserverDeps = {
   readonly chain: Chain
   readonly database: Database
   readonly log: Logger
-  /** The clock by which tokens are read again, in milliseconds since the epoch. */
+  /** The clock by which the head and tokens are read again, in milliseconds since the epoch. */
   readonly now?: () => number
+  /** `BATCH` unless given. */
+  readonly batch?: number
 }
 
 export type Observer = {
@@ -68,7 +70,8 @@ const HEAD_MAX_AGE_MS = 10_000
  * const observer = createObserver({ chain, database, log })
  * await observer.observeAll(signal)
  */
-export const createObserver = ({ chain, database, log, now }: ObserverDeps): Observer => {
+export const createObserver = (deps: ObserverDeps): Observer => {
+  const { chain, database, log, now = Date.now, batch: batchSize = BATCH } = deps
   const { chainId } = chain
   const renderer = createRenderer(chain.deployment)
   const tokens = createEventTokens(chain, renderer, now)
@@ -76,9 +79,9 @@ export const createObserver = ({ chain, database, log, now }: ObserverDeps): Obs
 
   const isNear = async (anchor: StoredBlock): Promise<boolean> => {
     const near = ({ timestamp }: Block): boolean => timestamp - anchor.timestamp <= NEAR_SECONDS
-    if (head !== null && Date.now() - head.at <= HEAD_MAX_AGE_MS && near(head.block)) return true
+    if (head !== null && now() - head.at <= HEAD_MAX_AGE_MS && near(head.block)) return true
     // The stored head may be of an orphaned fork with a later time.
-    head = { block: await chain.head(), at: Date.now() }
+    head = { block: await chain.head(), at: now() }
     return near(head.block)
   }
 
@@ -86,7 +89,7 @@ export const createObserver = ({ chain, database, log, now }: ObserverDeps): Obs
    * Observes the subjects of the oldest requests, except those that are being stored; null when there is nothing to do.
    */
   const readNext = async (except: readonly RefreshRequest[]): Promise<Batch | null> => {
-    const requests = await nextRefreshRequests(database, chainId, BATCH, except)
+    const requests = await nextRefreshRequests(database, chainId, batchSize, except)
     if (requests.length === 0) return null
     // Read after the requests, so that the anchor is not older than the changes that caused them.
     const anchor = await database.run((handle) => newestAnchor(handle, chainId))

@@ -21,6 +21,12 @@ export type StepDeps = {
   readonly database: Database
   readonly leaseTtlMs: number
   readonly log: Logger
+  /** `WIDTH_MARGIN` unless given. */
+  readonly widthMargin?: bigint
+  /** `READ_BATCH` unless given. */
+  readonly readBatches?: typeof READ_BATCH
+  /** A monotonic clock, in milliseconds. */
+  readonly now?: () => number
 }
 
 /** The source of facts: logs, or reads of each entity by its id if no node serves logs. */
@@ -80,7 +86,9 @@ const isReadingIds = ({ anchor, cursor }: Progress): boolean => (anchor?.number 
  * continues from the stored state. `step` throws what nodes and database throw, and LeaseLost when another worker has
  * taken over.
  */
-export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
+export const createStep = (deps: StepDeps) => {
+  const { chain, database, leaseTtlMs, log } = deps
+  const { widthMargin = WIDTH_MARGIN, readBatches = READ_BATCH, now = () => performance.now() } = deps
   const { chainId, deployment } = chain
   const commits = createCommits({ chainId, database, leaseTtlMs })
   const ranges = createRangePrefetcher({ chain })
@@ -88,13 +96,13 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
   const dispute = createDispute({ chain, log })
   /** The head of the last probe, if the index lacked nothing up to it. */
   let verifiedHead: Block | null = null
-  let readBatch = READ_BATCH.first
+  let readBatch = readBatches.first
   let protocolDue = 0
   let lastProbe: { readonly head: Block; readonly at: number } | null = null
 
   /** The head up to which prefetched ranges can be used without a new probe; null when a probe is due. */
   const headForPrefetched = ({ cursor }: Progress): Block | null => {
-    if (cursor === null || lastProbe === null || performance.now() - lastProbe.at > PROBE_EVERY_MS) return null
+    if (cursor === null || lastProbe === null || now() - lastProbe.at > PROBE_EVERY_MS) return null
     return ranges.isAhead(cursor) ? lastProbe.head : null
   }
 
@@ -138,8 +146,8 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
 
   /** Whether the protocol's own state is due to be read again on a chain without logs. */
   const isProtocolDue = (): boolean => {
-    if (performance.now() < protocolDue) return false
-    protocolDue = performance.now() + PROTOCOL_EVERY_MS
+    if (now() < protocolDue) return false
+    protocolDue = now() + PROTOCOL_EVERY_MS
     return true
   }
 
@@ -147,7 +155,7 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
   const readIds = async (lease: Lease, progress: Progress, block: Block): Promise<Block | null> => {
     const { anchor, last } = progress
     const { facts, complete } = await readOn(chain, block, last, readBatch)
-    readBatch = complete ? READ_BATCH.first : Math.min(readBatch * READ_BATCH.factor, READ_BATCH.max)
+    readBatch = complete ? readBatches.first : Math.min(readBatch * readBatches.factor, readBatches.max)
     const uncovers = isReadingIds(progress)
     await commits.write(lease, {
       block,
@@ -213,7 +221,7 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
   const logsFrom = ({ cursor }: Progress, source: Source): bigint | null => {
     const width = chain.logWidth()
     if (source === 'ids' || cursor === null || verifiedHead === null || width === null) return null
-    return (verifiedHead.number - cursor.number + 1n) * WIDTH_MARGIN <= width ? cursor.number + 1n : null
+    return (verifiedHead.number - cursor.number + 1n) * widthMargin <= width ? cursor.number + 1n : null
   }
 
   /** Begins the index of a chain once the chain has reached the start block. */
@@ -245,7 +253,7 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
     verifiedHead = null
     const probed = known === null ? null : await probe(chain, { known, anchor: anchor ?? known, last, logsFrom: from })
     const head = probed?.head ?? (await chain.head())
-    lastProbe = { head, at: performance.now() }
+    lastProbe = { head, at: now() }
     const isNew = probed === null || known === null
     const done = await attempt(anchor, head, () =>
       isNew ? begin(lease, progress, source, head) : react(lease, progress, source, known, probed),

@@ -1,95 +1,166 @@
 import { pino } from 'pino'
-import { numberToHex, pad, zeroAddress } from 'viem'
-import { afterEach, expect, test } from 'vitest'
-import { createChain } from '../../src/chain/chain.ts'
-import { getChainId } from '../../src/chain/rpc/requests.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { EndpointAnswer } from '../../src/chain/rpc/batch.ts'
+import { NodeError } from '../../src/chain/rpc/errors.ts'
 import { createDispute } from '../../src/indexer/dispute.ts'
-import type { Deployment } from '../../src/protocol/chains.ts'
-import { factsOf } from '../support/known-chains.ts'
-import { eventually } from '../support/process.ts'
-import { type Reply, startScriptedNode } from '../support/scripted-node.ts'
+import { partOfChain } from '../support/fake-log-chain.ts'
+import { blockOf } from '../support/seed-index.ts'
 
-const open: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of open.splice(0).reverse()) await close()
+const block = blockOf(7n)
+const NOW = 1_800_000_100
+
+/** What an endpoint answers: the fork of its block 7 (0 has the disputed block; null: none), and its newest time. */
+type Answer = { readonly fork: number | null; readonly at?: number }
+
+let clock: { now: number }
+let answers: readonly (Answer | null)[]
+let penalized: string[]
+let lines: string[]
+
+beforeEach(() => {
+  clock = { now: NOW * 1_000 }
+  penalized = []
+  lines = []
 })
 
-const log = pino({ level: 'silent' })
-const block = { number: 7n, hash: pad(numberToHex(7n)), timestamp: 0n }
-
-const nodes = async (count: number) => {
-  const started = await Promise.all(Array.from({ length: count }, () => startScriptedNode()))
-  for (const node of started) open.push(node.close)
-  const addresses = { diamond: zeroAddress, usdc: zeroAddress, usdt: zeroAddress }
-  const deployment: Deployment = {
-    chainId: 8453,
-    ...factsOf(8453),
-    ...addresses,
-    startBlock: 0n,
-    profile: 'reference',
-    publicRpcUrl: 'http://node.example',
-  }
-  const rpcUrls = started.map(({ url }) => url)
-  const chain = createChain({ deployment, rpcUrls, timeoutMs: 3_000, headMaxAgeMs: 0, log })
-  open.push(chain.close)
-  await eventually('all endpoints are known', async () => {
-    await chain.send({ id: getChainId() })
-    return chain.status().endpoints.every(({ state }) => state === 'ok')
-  })
-  return {
-    started,
-    dispute: createDispute({ chain, log }),
-    states: () => chain.status().endpoints.map(({ state }) => state),
-  }
-}
-
-/** Blocks of another fork whose time is `seconds` from now. */
-const fork =
-  (hash: string, seconds = 0): Reply =>
-  (calls) => {
-    const timestamp = numberToHex(Math.floor(Date.now() / 1_000) + seconds)
-    const result = { number: '0x7', hash, timestamp }
-    const answer = ({ id, method }: { readonly id: number; readonly method: string }) => ({
-      jsonrpc: '2.0',
-      id,
-      result: method === 'eth_chainId' ? '0x2105' : result,
+/** A dispute among endpoints, of which `null` does not answer. */
+const open = (...first: readonly (Answer | null)[]) => {
+  answers = first
+  const all = () =>
+    answers.flatMap((answer, endpoint) => {
+      if (answer === null) return []
+      const { fork, at = NOW } = answer
+      const value = fork === null ? null : blockOf(7n, fork)
+      const head = { ...blockOf(9n), timestamp: BigInt(at) }
+      return [{ endpoint, outcomes: { block: { ok: true, value }, head: { ok: true, value: head } } }]
     })
-    return { body: JSON.stringify(calls.map(answer)) }
-  }
+  const chain = partOfChain({
+    chainId: 8453,
+    status: () => ({ endpoints: answers.map(() => ({})), halted: false, hasLogs: true }) as never,
+    queryAllEndpoints: async <B>() => all() as unknown as EndpointAnswer<B & Record<string, never>>[],
+    penalize: (endpoint, why) => void penalized.push(`${endpoint}: ${why}`),
+  })
+  const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line).msg) })
+  return createDispute({ chain, log, now: () => clock.now })
+}
+const ours: Answer = { fork: 0 }
+const theirs: Answer = { fork: 1 }
+const others: Answer = { fork: 2 }
+const penalty = (endpoint: number) => `${endpoint}: its hash of block 7 differs from other nodes`
 
-test('a head in the future does not prove that the nodes which still have the block have stopped', async () => {
-  const { started, dispute, states } = await nodes(2)
-  started[0]?.say(fork('0xaa', 900))
-  expect(await dispute.resolve(block)).toBeNull()
-  expect(states()).toEqual(['doubted', 'ok'])
+test.each<[string, (Answer | null)[], number[] | null, number[]]>([
+  ['all have it', [ours, ours], null, []],
+  ['one of two denies it', [theirs, ours], null, [0]],
+  ['two of four deny it', [theirs, theirs, ours, ours], null, [0, 1]],
+  ['two of three agree on another block', [theirs, ours, theirs], [0, 2], []],
+  ['three of five agree on another block', [theirs, ours, theirs, ours, theirs], [0, 2, 4], []],
+  ['two of three deny it with different blocks', [theirs, ours, others], null, [0, 2]],
+  ['of four two agree on another block, and one has a third', [theirs, ours, others, theirs], [0, 3], []],
+  ['two that answer deny it, with the same block', [theirs, null, theirs], [0, 2], []],
+  ['two that answer deny it, with different blocks', [theirs, null, others], [0, 2], []],
+  ['one has no such block', [{ fork: null }, ours], null, []],
+])('of the endpoints %s', async (_, given, trusted, doubted) => {
+  expect(await open(...given).resolve(block)).toEqual(trusted)
+  expect(penalized).toEqual(doubted.map(penalty))
+  expect(lines).toEqual(doubted.length > 0 ? ['nodes disagree about block 7'] : [])
 })
 
-test('nodes that advanced are trusted against nodes that have stopped', async () => {
-  const { started, dispute } = await nodes(2)
-  const stopped = started[1]
-  if (stopped === undefined) throw new Error('two were started')
-  stopped.time -= 60
-  stopped.height -= 60
-  started[0]?.say(fork('0xaa'))
-  expect(await dispute.resolve(block)).toEqual([0])
+describe('endpoints that have stopped', () => {
+  const behind = (seconds: number): Answer => ({ fork: 0, at: NOW - seconds })
+
+  test.each([
+    [5, null],
+    [6, [0]],
+  ])('do not count from %i seconds behind', async (seconds, trusted) => {
+    expect(await open(theirs, behind(seconds)).resolve(block)).toEqual(trusted)
+  })
+
+  test('count if one of them has not stopped', async () => {
+    expect(await open(theirs, behind(60), ours).resolve(block)).toBeNull()
+    expect(penalized).toEqual([penalty(0)])
+  })
+
+  test('are not shown by a head in the future', async () => {
+    expect(await open({ fork: 1, at: NOW + 900 }, ours).resolve(block)).toBeNull()
+    expect(penalized).toEqual([penalty(0)])
+  })
+
+  test('are shown by one of several that deny the block', async () => {
+    expect(await open({ fork: 1, at: NOW - 60 }, others, behind(60), behind(61)).resolve(block)).toEqual([0, 1])
+  })
 })
 
-test('two nodes that agree on another block are trusted against one; two that do not agree are penalized', async () => {
-  const { started, dispute, states } = await nodes(3)
-  started[0]?.say(fork('0xaa'))
-  started[2]?.say(fork('0xaa'))
-  expect(await dispute.resolve(block)).toEqual([0, 2])
-  expect(states()).toEqual(['ok', 'ok', 'ok'])
-  started[2]?.say(fork('0xbb'))
-  expect(await dispute.resolve(block)).toBeNull()
-  expect(states()).toEqual(['doubted', 'ok', 'doubted'])
-})
-
-test('a block stays valid when one node of two, or two of four, deny it', async () => {
-  for (const count of [2, 4]) {
-    const { started, dispute } = await nodes(count)
-    for (const node of started.slice(0, count / 2)) node.say(fork('0xaa'))
+describe('the only answer', () => {
+  test('of the only endpoint is trusted when it is repeated', async () => {
+    const dispute = open(theirs)
     expect(await dispute.resolve(block)).toBeNull()
-    expect(dispute.problem()).toBe('nodes disagree about block 7')
-  }
+    expect(await dispute.resolve(block)).toEqual([0])
+    expect([lines, dispute.problem()]).toEqual([[], null])
+  })
+
+  test.each<[string, (dispute: ReturnType<typeof open>) => Promise<unknown> | undefined]>([
+    ['another block was denied', (dispute) => dispute.resolve(blockOf(8n))],
+    [
+      'it was another hash',
+      (dispute) => {
+        answers = [others]
+        return dispute.resolve(block)
+      },
+    ],
+    ['the block was confirmed', (dispute) => dispute.confirm() as undefined],
+  ])('is not trusted on its second time if %s in between', async (_, between) => {
+    const dispute = open(theirs)
+    await dispute.resolve(block)
+    await between(dispute)
+    answers = [theirs]
+    expect(await dispute.resolve(block)).toBeNull()
+    expect(await dispute.resolve(block)).toEqual([0])
+  })
+
+  test('of several endpoints is trusted after ten seconds', async () => {
+    const dispute = open(theirs, null)
+    expect(await dispute.resolve(block)).toBeNull()
+    expect(dispute.problem()).toBe('only one node answers, and it denies block 7')
+    clock.now += 9_999
+    expect(await dispute.resolve(block)).toBeNull()
+    clock.now += 1
+    expect(await dispute.resolve(block)).toEqual([0])
+    expect(penalized).toEqual([])
+  })
+})
+
+test('a disagreement is reported for a minute, and logged once while it lasts', async () => {
+  const dispute = open(theirs, ours)
+  expect(dispute.problem()).toBeNull()
+  await dispute.resolve(block)
+  clock.now += 59_999
+  expect(dispute.problem()).toBe('nodes disagree about block 7')
+  await dispute.resolve(block)
+  expect(lines).toHaveLength(1)
+  clock.now += 59_999
+  expect(dispute.problem()).not.toBeNull()
+  clock.now += 1
+  expect(dispute.problem()).toBeNull()
+  await dispute.resolve({ ...block, number: 8n })
+  expect(lines).toEqual(['nodes disagree about block 7', 'nodes disagree about block 8'])
+})
+
+test('an endpoint that answers only a part does not count', async () => {
+  const dispute = open(theirs)
+  const error = new NodeError({ code: -32_000, message: 'header not found' })
+  const good = { ok: true, value: blockOf(7n, 1) }
+  const answer = (endpoint: number, first: unknown, second: unknown) => ({
+    endpoint,
+    outcomes: { block: first, head: second },
+  })
+  const chain = partOfChain({
+    queryAllEndpoints: async () =>
+      [
+        answer(0, good, { ok: false, error }),
+        answer(1, { ok: false, error }, good),
+        answer(2, good, { ok: true, value: null }),
+      ] as never,
+  })
+  expect(await createDispute({ chain, log: pino({ level: 'silent' }) }).resolve(block)).toBeNull()
+  expect(dispute.problem()).toBeNull()
 })

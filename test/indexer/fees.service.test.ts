@@ -307,14 +307,3 @@ test('the rates of events that were read without logs stay unknown, and later lo
   expect(rates.get(4n)).toEqual((await fees.ratesOnChain()).get(4n))
   await withLogs.close()
 })
-
-test('rates whose log was left out together with that of an event are read again', async () => {
-  await steps.index()
-  await fees.inEventsBlock([1n, 2n, 3n, 4n], await event(), 'before')
-  // One part of the answers lacks the whole block; the log of the event is searched for and found.
-  let left = 4
-  proxy.alter((method, result) => (method === 'eth_getLogs' && left-- > 0 ? [] : result))
-  await steps.index()
-  await fill()
-  expect(await expectRates()).toBe(4)
-})

@@ -1,13 +1,10 @@
 import { sql } from 'drizzle-orm'
 import { pino } from 'pino'
 import { encodeEventTopics, encodeFunctionData, type Hex } from 'viem'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
 import { type Chain, createChain } from '../../src/chain/chain.ts'
-import { changesAfter, newestChange } from '../../src/db/changes/changes.ts'
-import { readHeartbeat } from '../../src/db/index/heartbeat.ts'
-import { type Lease, LeaseLost, takeLease } from '../../src/db/index/lease.ts'
-import { readProgress } from '../../src/db/index/progress.ts'
+import { type Lease, takeLease } from '../../src/db/index/lease.ts'
 import { requestSweep } from '../../src/db/index/refresh-queue.ts'
 import type { Database } from '../../src/db/pool.ts'
 import { createQueries } from '../../src/db/queries/entities.ts'
@@ -44,6 +41,9 @@ let database: Database
 
 const open = (url: string, options: { readonly logWidth?: bigint } = {}): Chain =>
   createChain({ deployment: world.deployment, rpcUrls: [url], timeoutMs: 15_000, headMaxAgeMs: 1, log, ...options })
+
+/** A slow test of what small files test part by part. */
+const long = test.runIf(inject('form') === 'long')
 
 const connect = (maxConnections = 4): Database => openDatabase(store.url, { maxConnections })
 
@@ -157,84 +157,6 @@ test('a text that PostgreSQL rejects as text does not stop the index', async () 
   await expectObserved()
 })
 
-test('an empty answer to eth_getLogs loses no row', async () => {
-  let left = 2
-  proxy.alter((method, result) => (method === 'eth_getLogs' && left-- > 0 ? [] : result))
-  await converge()
-  expect(await counts()).toMatchObject({ events: 3, deposits: 4, positions: 4 })
-})
-
-test('the index notices when an answer leaves out the first rows of each kind', async () => {
-  let answered = false
-  proxy.alter((method, result) => {
-    if (method !== 'eth_getLogs' || answered || !Array.isArray(result)) return result
-    answered = true
-    return result.slice(4)
-  })
-  await converge()
-  expect(await counts()).toMatchObject({ events: 3, deposits: 4, positions: 4 })
-})
-
-test('a row whose log is left out for a while is indexed from its log, and one whose log no node returns from the state', async () => {
-  await converge()
-  const lost = await world.actions.buy(world.hedger, 1n, 50n * USDC)
-  hide(({ topics: [topic] }) => topic === topicOf('PositionCreated'))
-  await expect(converge(undefined, 4)).rejects.toThrow('not converged')
-  expect((await readFacts(database, 8453))?.positions).toHaveLength(4)
-  proxy.honest()
-  await converge()
-  const origin = async (id: bigint) => (await readFacts(database, 8453))?.positions.find((row) => row.id === id)?.txHash
-  expect(await counts()).toMatchObject({ positions: 5 })
-  expect(await origin(lost)).toMatch(/^0x/)
-
-  const silenced = await world.actions.buy(world.hedger, 1n, 50n * USDC)
-  hide(({ topics: [topic] }) => topic === topicOf('PositionCreated'))
-  await converge()
-  expect(await counts()).toMatchObject({ positions: 6 })
-  expect(await origin(silenced)).toBeNull()
-  await expectObserved()
-})
-
-test('a missing row is reported as a problem until it is found', async () => {
-  await converge()
-  const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
-  const lease = await lead()
-  hide(() => true)
-  const lost = await world.actions.buy(world.hedger, 1n, 50n * USDC)
-  const { problem, proven } = await step(lease)
-  expect([problem, proven]).toEqual([`position ${lost} is missing (attempt 1)`, null])
-  proxy.honest()
-  await converge(step)
-  expect(await step(lease)).toMatchObject({ problem: null, proven: { number: (await directChain.head()).number } })
-  expect(await counts()).toMatchObject({ positions: 5 })
-})
-
-test('a row that an older range lacks is fetched from there without a rollback', async () => {
-  const { node } = world.actions
-  await node.mine({ blocks: 60 })
-  const lost = await world.actions.buy(world.hedger, 1n, 50n * USDC)
-  const { number } = await world.actions.client.getBlock()
-  await node.mine({ blocks: 200 })
-  await chain.close()
-  chain = open(proxy.url, { logWidth: 20n })
-  const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
-  const lease = await lead()
-  // The log is left out of its range, and the row is found missing when the tip is compared.
-  hide(({ blockNumber }) => BigInt(blockNumber) === number)
-  let reached = 0n
-  for (let found: unknown = null, steps = 0; steps < 60 && found === null; steps += 1) {
-    found = (await step(lease)).problem
-    const { cursor } = await readProgress(database, 8453)
-    expect(cursor?.number).toBeGreaterThanOrEqual(reached)
-    reached = cursor?.number ?? 0n
-  }
-  expect(reached).toBeGreaterThan(number)
-  proxy.honest()
-  await converge(step)
-  expect(await counts()).toMatchObject({ positions: Number(lost) })
-  expect((await readFacts(database, 8453))?.positions.at(-1)).toMatchObject({ id: lost, blockNumber: number })
-})
-
 /** The number of blocks of a call of eth_getLogs; 0 for other calls. */
 const widthOf = (method: string, params: readonly unknown[]): number => {
   const [filter] = params
@@ -243,7 +165,7 @@ const widthOf = (method: string, params: readonly unknown[]): number => {
   return Number(toBlock) - Number(fromBlock) + 1
 }
 
-test('ranges become narrower until a gateway that times out on wide ranges answers', async () => {
+long('ranges become narrower until a gateway that times out on wide ranges answers', async () => {
   await world.actions.node.mine({ blocks: 200 })
   const widths: number[] = []
   proxy.alter((method, result, params) => {
@@ -264,7 +186,7 @@ test('ranges become narrower until a gateway that times out on wide ranges answe
   expect(await counts()).toMatchObject({ events: 3, deposits: 4, positions: 4 })
 })
 
-test('a node that limits its request rate is asked later, with the same range', async () => {
+long('a node that limits its request rate is asked later, with the same range', async () => {
   await world.actions.node.mine({ blocks: 200 })
   const widths: number[] = []
   proxy.refuse((method, params) => {
@@ -289,7 +211,7 @@ test('a node that limits its request rate is asked later, with the same range', 
   await converge(step)
 })
 
-test('a process that dies before the commit has written nothing, and the next one continues from there', async () => {
+long('a process that dies before the commit has written nothing, and the next one continues from there', async () => {
   let commits = 0
   const dying: Database = {
     ...database,
@@ -340,39 +262,6 @@ test('after a reorg of ten blocks, in which ids change their owners, the tables 
   expect(await counts()).toMatchObject({ events: 3, deposits: 5, positions: 5 })
   expect((await createQueries(database).position(8453, 5n))?.position.hedger).toBe(lp.account.address)
   await expectObserved()
-})
-
-test('a lower head is a lagging node, not a reorg', async () => {
-  await converge()
-  const before = await readFacts(database, 8453)
-  const old = await world.actions.client.request({ method: 'eth_getBlockByNumber', params: ['0x5', false] })
-  proxy.alter((method, result, [tag]) => (method === 'eth_getBlockByNumber' && tag === 'latest' ? old : result))
-  const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
-  for (let steps = 0; steps < 4; steps += 1) expect((await step(await lead())).did).toBe('idle')
-  expect(await readFacts(database, 8453)).toEqual(before)
-})
-
-test('logs of an orphaned fork are rejected, even if their ids fit', async () => {
-  const { actions } = world
-  await converge()
-  const fork = await actions.node.snapshot()
-  await actions.buy(world.hedger, 1n, 50n * USDC)
-  await actions.node.mine({ blocks: 2 })
-  const gone = await actions.client.request({
-    method: 'eth_getLogs',
-    params: [{ address: world.deployment.diamond, fromBlock: '0x0', topics: [[topicOf('PositionCreated')]] }],
-  })
-  await actions.node.revert({ id: fork })
-  await actions.buy(world.lp, 1n, 51n * USDC)
-  await actions.node.mine({ blocks: 2 })
-  proxy.alter((method, result) => (method === 'eth_getLogs' ? gone.slice(-1) : result))
-  const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
-  const before = await readFacts(database, 8453)
-  expect(await step(await lead())).toMatchObject({ did: 'idle', proven: null })
-  expect(await readFacts(database, 8453)).toEqual(before)
-  proxy.honest()
-  await converge(step)
-  expect(await counts()).toMatchObject({ positions: 5 })
 })
 
 test('the index is correct on a protocol that emits only the three creation logs', async () => {
@@ -438,48 +327,7 @@ test('the index is complete without logs, and continues by logs when a node serv
   expect((await readFacts(database, 8453))?.positions.at(-1)?.txHash).toMatch(/^0x/)
 })
 
-test('a reorg while entities are read by id leaves no rows of the orphaned fork', async () => {
-  const { actions } = world
-  proxy.refuse((method) => (method === 'eth_getLogs' ? { code: -32_005, message: 'limit exceeded' } : undefined))
-  const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
-  const lease = await lead()
-  await step(lease).catch(() => {})
-  const fork = await actions.node.snapshot()
-  for (let more = 0; more < 10; more += 1) await actions.buy(world.hedger, 1n, 50n * USDC)
-  // Fourteen positions exceed one batch, so the first of them are stored before the index is complete.
-  expect((await step(lease)).proven).toBeNull()
-  expect(await readProgress(database, 8453)).toMatchObject({ cursor: null, last: { position: 7n } })
-  await actions.node.revert({ id: fork })
-  for (let more = 0; more < 12; more += 1) await actions.buy(world.lp, 1n, 51n * USDC)
-  await converge(step)
-  expect(await counts()).toMatchObject({ positions: 16 })
-})
-
-test('rows above the cursor are announced when the cursor passes them', async () => {
-  proxy.refuse((method) => (method === 'eth_getLogs' ? { code: -32_005, message: 'limit exceeded' } : undefined))
-  const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
-  await step(await lead()).catch(() => {})
-  await converge(step)
-  const lease = await lead()
-  for (let more = 0; more < 20; more += 1) await world.actions.buy(world.hedger, 1n, 50n * USDC)
-  // More than one batch: some are stored above the cursor, where no list shows them.
-  await eventually('some are stored above the cursor', async () => {
-    await step(lease)
-    const { anchor, cursor } = await readProgress(database, 8453)
-    return anchor !== null && cursor !== null && anchor.number > cursor.number
-  })
-  const before = await database.run(newestChange)
-  while ((await step(lease)).proven === null);
-  const announced = async (since: number) =>
-    (await database.run((handle) => changesAfter(handle, since))).map(({ scopes }) => scopes)
-  expect(await announced(before)).toContain(null)
-  const after = await database.run(newestChange)
-  await world.actions.buy(world.hedger, 1n, 50n * USDC)
-  await eventually('the next batch is written', async () => (await step(lease)).did === 'advanced')
-  expect(await announced(after)).toEqual([expect.arrayContaining(['event:1', 'positions'])])
-})
-
-test('one node of two that returns other hashes causes no rollback and does not delay the index', async () => {
+long('one node of two that returns other hashes causes no rollback and does not delay the index', async () => {
   await chain.close()
   chain = createChain({
     deployment: world.deployment,
@@ -552,139 +400,7 @@ test('the index follows a reorg that one of two nodes does not follow, once that
   await stuck.close()
 })
 
-test('two nodes of three that agree on another block are trusted at once, even if the third does not lag', async () => {
-  const { actions } = world
-  const stuck = await startNodeProxy(world.anvil.url)
-  await openAll(proxy.url, stuck.url, world.anvil.url)
-  const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
-  const fork = await actions.node.snapshot()
-  await actions.buy(world.hedger, 1n, 50n * USDC)
-  await converge(step)
-  await stick(stuck)
-  await replaceNewest(fork)
-  await untilOnChain(step)
-  expect((await readFacts(database, 8453))?.positions.at(-1)?.hedger).toBe(world.lp.account.address)
-  expect(chain.status().endpoints[1]?.state).not.toBe('lagging')
-  await stuck.close()
-})
-
-test('two nodes of three that deny a block with two different blocks are not trusted', async () => {
-  const other = await startNodeProxy(world.anvil.url)
-  await openAll(proxy.url, other.url, world.anvil.url)
-  const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
-  await converge(step)
-  for (const [wrongNode, digit] of [
-    [proxy, 'a'],
-    [other, 'b'],
-  ] as const)
-    wrongNode.alter((method, result) =>
-      method === 'eth_getBlockByNumber' ? { ...Object(result), hash: `0x${digit.repeat(64)}` } : result,
-    )
-  await world.actions.buy(world.hedger, 1n, 50n * USDC)
-  for (let steps = 0; steps < 6; steps += 1) expect((await step(await lead())).did).not.toBe('rolled back')
-  await converge(step)
-  expect(chain.status().endpoints.map(({ state }) => state)).toEqual(['doubted', 'doubted', 'ok'])
-  await other.close()
-})
-
-test('a single answering node of several that denies a block is not trusted at once', async () => {
-  const silent = await startNodeProxy(world.anvil.url)
-  await openAll(proxy.url, silent.url)
-  const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
-  await converge(step)
-  silent.say(() => 'nothing')
-  proxy.alter((method, result) =>
-    method === 'eth_getBlockByNumber' ? { ...Object(result), hash: `0x${'ab'.repeat(32)}` } : result,
-  )
-  for (let steps = 0; steps < 3; steps += 1) {
-    const { did, problem } = await step(await lead())
-    expect(did).toBe('idle')
-    expect(problem).toMatch(/^only one node answers, and it denies block/)
-  }
-  proxy.honest()
-  await converge(step)
-  expect(await counts()).toMatchObject({ positions: 4 })
-  await silent.close()
-})
-
-test('a rollback goes back to a block up to which facts were complete', async () => {
-  const { actions } = world
-  proxy.refuse((method) => (method === 'eth_getLogs' ? { code: -32_005, message: 'limit exceeded' } : undefined))
-  const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
-  const lease = await lead()
-  await step(lease).catch(() => {})
-  for (let more = 0; more < 10; more += 1) await actions.buy(world.hedger, 1n, 50n * USDC)
-  expect((await step(lease)).proven).toBeNull()
-  const fork = await actions.node.snapshot()
-  await actions.node.mine({ blocks: 1 })
-  await converge(step)
-  await actions.node.revert({ id: fork })
-  // Another time makes another block.
-  await actions.node.increaseTime({ seconds: 7 })
-  await actions.node.mine({ blocks: 2 })
-  await eventually('the index rolled back', async () => (await step(await lead())).did === 'rolled back')
-  expect(await readProgress(database, 8453)).toMatchObject({ cursor: null, last: { position: 7n } })
-  await converge(step)
-  expect(await counts()).toMatchObject({ positions: 14 })
-})
-
-test('a worker without the lease writes nothing', async () => {
-  const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
-  const old = await lead()
-  await lead()
-  await expect(step(old)).rejects.toBeInstanceOf(LeaseLost)
-  expect(await readFacts(database, 8453)).toBeNull()
-})
-
-test('a worker that lost the lease stores no heartbeat', async () => {
-  const end = new AbortController()
-  const session = connect(1)
-  const following = follow({ chain, database, session, pollMs: 50, onWrite: () => {}, log }, end.signal)
-  const heartbeat = async () => (await database.run((handle) => readHeartbeat(handle, 8453)))?.at
-  await eventually('a heartbeat is stored', async () => (await heartbeat()) !== undefined)
-  await database.run((handle) =>
-    handle.execute(
-      sql`UPDATE leases SET holder = 'another', epoch = epoch + 1, expires_at = now() + interval '1 minute'`,
-    ),
-  )
-  const last = await heartbeat()
-  await sleep(2_500)
-  expect(await heartbeat()).toEqual(last)
-  end.abort()
-  await following
-  await session.close()
-})
-
-test('a standby takes over within five seconds after a crash, and within about one second after an orderly end', async () => {
-  const dead = await takeLease(database, 8453, 'dead', 3_000)
-  expect(dead).not.toBeNull()
-  const began = ranMs()
-  const starts = () => {
-    const end = new AbortController()
-    const session = connect(1)
-    const done = follow({ chain, database, session, pollMs: 50, onWrite: () => {}, log }, end.signal)
-    return async (): Promise<void> => {
-      end.abort()
-      await done
-      await session.close()
-    }
-  }
-  const position = async (id: bigint): Promise<boolean> =>
-    ((await readFacts(database, 8453))?.positions ?? []).some((row) => row.id === id)
-  const stopFirst = starts()
-  await eventually('the standby has indexed', () => position(4n))
-  expect(ranMs() - began).toBeLessThan(5_000)
-  const stopSecond = starts()
-  await stopFirst()
-  const ended = ranMs()
-  const bought = await world.actions.buy(world.hedger, 1n, 50n * USDC)
-  await eventually('the second has continued', () => position(bought))
-  // Without an orderly end, the lease would last three seconds more.
-  expect(ranMs() - ended).toBeLessThan(2_500)
-  await stopSecond()
-})
-
-test('a leader whose connections break keeps its lease while another worker stands by', async () => {
+long('a leader whose connections break keeps its lease while another worker stands by', async () => {
   const end = new AbortController()
   const sessions = [connect(1), connect(1)]
   const following = sessions.map((session) =>

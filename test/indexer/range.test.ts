@@ -121,3 +121,11 @@ test('two different logs of one row are rejected, because they are not of one ch
   const { fetch } = await start((time) => [logIn(110, 1n, timestamp(time, 110)), logIn(120, 1n, timestamp(time, 120))])
   await expect(fetch(100n, 150n)).rejects.toThrow('two logs of one row')
 })
+
+test('two logs of one row in one block are rejected', async () => {
+  const { fetch } = await start((time) => {
+    const log = logIn(110, 1n, timestamp(time, 110))
+    return [log, { ...log, logIndex: '0x1' }]
+  })
+  await expect(fetch(100n, 150n)).rejects.toThrow('two logs of one row')
+})

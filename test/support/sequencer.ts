@@ -12,7 +12,7 @@ export const longestFiles: Readonly<Record<string, number>> = {
   'test/api/event-source.service.test.ts': 23,
   'test/load/differential.service.test.ts': 48,
   'test/db/stale-texts-races.service.test.ts': 43,
-  'test/indexer/index.service.test.ts': 37,
+  'test/indexer/index.service.test.ts': 10,
   'test/load/abuse.timing.test.ts': 35,
   'test/e2e/sandbox.e2e.test.ts': 90,
   'test/faults/faults.service.test.ts': 30,

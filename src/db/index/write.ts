@@ -74,13 +74,21 @@ const DENSE_ANCHORS = 512
 /** How often anchors are thinned, in blocks. */
 const THIN_EVERY = 64n
 
-/** Thins out anchors with age, so that they stay few and a deep reorg still finds an anchor not far below the fork. */
-export const pruneAnchors = async (handle: Handle, chainId: ChainId, tip: bigint): Promise<void> => {
-  if (tip % THIN_EVERY !== 0n) return
+/**
+ * Thins out anchors with age, so that they stay few and a deep reorg still finds an anchor not far below the fork: at
+ * every block `tip` that `every` divides.
+ */
+export const pruneAnchors = async (
+  handle: Handle,
+  chainId: ChainId,
+  tip: bigint,
+  { dense = DENSE_ANCHORS, every = THIN_EVERY } = {},
+): Promise<void> => {
+  if (tip % every !== 0n) return
   await handle.execute(sql`DELETE FROM ${anchors} AS anchor USING (
       SELECT block_number, row_number() OVER (PARTITION BY width, block_number / width ORDER BY block_number) AS nth
-      FROM (SELECT block_number, (2 ^ floor(log(2, (${tip}::bigint - block_number) / ${DENSE_ANCHORS}::numeric)))::bigint AS width
-        FROM ${anchors} WHERE chain_id = ${chainId} AND block_number < ${tip}::bigint - ${DENSE_ANCHORS}) AS aged
+      FROM (SELECT block_number, (2 ^ floor(log(2, (${tip}::bigint - block_number) / ${dense}::numeric)))::bigint AS width
+        FROM ${anchors} WHERE chain_id = ${chainId} AND block_number < ${tip}::bigint - ${dense}::bigint) AS aged
     ) AS thinned
     WHERE anchor.chain_id = ${chainId} AND anchor.block_number = thinned.block_number AND thinned.nth > 1`)
 }
@@ -93,7 +101,12 @@ const DELETE_BATCH = 20_000
  * refresh. Correct whether or not the rollback follows. There may be as many observations as facts, too many for one
  * transaction. Returns false when none is left.
  */
-export const deleteSomeObservations = async (handle: Handle, chainId: ChainId, ancestor: StoredBlock | null) => {
+export const deleteSomeObservations = async (
+  handle: Handle,
+  chainId: ChainId,
+  ancestor: StoredBlock | null,
+  batch = DELETE_BATCH,
+): Promise<boolean> => {
   await lockRefreshQueue(handle, chainId)
   const number = ancestor?.number ?? -1n
   let isMore = false
@@ -102,12 +115,12 @@ export const deleteSomeObservations = async (handle: Handle, chainId: ChainId, a
     const { rows } = await handle.execute<{ gone: number }>(sql`WITH gone AS (
         DELETE FROM ${table} WHERE chain_id = ${chainId} AND id IN (
           SELECT id FROM ${table} AS seen JOIN ${facts} AS fact USING (chain_id, id)
-          WHERE chain_id = ${chainId} AND seen.block_number > ${number} AND fact.block_number <= ${number} LIMIT ${DELETE_BATCH}
+          WHERE chain_id = ${chainId} AND seen.block_number > ${number} AND fact.block_number <= ${number} LIMIT ${batch}
         ) RETURNING chain_id, id
       ), noted AS (
         INSERT INTO ${refreshQueue} (chain_id, subject, id) SELECT chain_id, ${kind}, id FROM gone ${onConflictRaiseVersion}
       ) SELECT count(*)::integer AS gone FROM gone`)
-    if (rows[0]?.gone === DELETE_BATCH) isMore = true
+    if (rows[0]?.gone === batch) isMore = true
   }
   return isMore
 }
@@ -117,7 +130,12 @@ export const deleteSomeObservations = async (handle: Handle, chainId: ChainId, a
  * the entities whose observations were deleted, moves the cursor to the newest remaining block up to which facts are
  * complete, and records the rollback. Without an ancestor the chain's index starts again from the first block.
  */
-export const rollBack = async (handle: Handle, chainId: ChainId, ancestor: StoredBlock | null): Promise<void> => {
+export const rollBack = async (
+  handle: Handle,
+  chainId: ChainId,
+  ancestor: StoredBlock | null,
+  batch = DELETE_BATCH,
+): Promise<void> => {
   const ancestorNumber = ancestor?.number ?? -1n
   const removeAbove = (table: PgTable & { readonly chainId: PgColumn; readonly blockNumber: PgColumn }) =>
     handle.delete(table).where(and(eq(table.chainId, chainId), gt(table.blockNumber, ancestorNumber)))
@@ -132,7 +150,7 @@ export const rollBack = async (handle: Handle, chainId: ChainId, ancestor: Store
       reverted.map(({ eventId }) => eventId),
     ),
   ])
-  while (await deleteSomeObservations(handle, chainId, ancestor));
+  while (await deleteSomeObservations(handle, chainId, ancestor, batch));
   // Deposits and positions first, so that deleting their events has no texts to clear.
   for (const kind of kinds.toReversed()) {
     await removeAbove(entityTables[kind].observations)

@@ -1,0 +1,144 @@
+import { pino } from 'pino'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { changesAfter, newestChange } from '../../src/db/changes/changes.ts'
+import type { Lease } from '../../src/db/index/lease.ts'
+import { readProgress } from '../../src/db/index/progress.ts'
+import type { Database } from '../../src/db/pool.ts'
+import { createStep, type StepDeps } from '../../src/indexer/step.ts'
+import { createFakeChain, type FakeChain } from '../support/fake-log-chain.ts'
+import { CHAIN, leaseOf, openIndexDatabase, rowsOf } from '../support/index-writes.ts'
+
+/* The follower's steps without logs, over a chain in memory: entities are read by their ids. */
+
+let index: Awaited<ReturnType<typeof openIndexDatabase>>
+let database: Database
+let lease: Lease
+let fake: FakeChain
+let clock: { now: number }
+
+beforeAll(async () => {
+  index = await openIndexDatabase()
+  database = index.database
+})
+afterAll(() => index?.close())
+beforeEach(async () => {
+  await index.empty()
+  lease = await leaseOf(database)
+  fake = createFakeChain()
+  fake.state.hasLogs = false
+  clock = { now: 50_000 }
+})
+
+const open = (options: Partial<StepDeps> = { readBatches: { first: 2, max: 4, factor: 2 } }) => {
+  const log = pino({ level: 'silent' })
+  const step = createStep({ chain: fake.chain, database, leaseTtlMs: 60_000, log, now: () => clock.now, ...options })
+  return () => step(lease)
+}
+const progress = () => readProgress(database, CHAIN)
+const ids = (from: number, upTo: number) => Array.from({ length: upTo - from + 1 }, (_, at) => from + at)
+/** Takes the requests for the protocol out of the queue and returns their number. */
+const protocolRequests = async () =>
+  (await rowsOf(database, "DELETE FROM unobserved WHERE subject = 'chain' RETURNING id")).length
+
+test('batches grow by a factor up to the greatest, and the index is proved when no further id exists', async () => {
+  fake.create('position', ...ids(1, 20))
+  const step = open()
+  const read: (bigint | null)[] = []
+  for (let proven: unknown = null; proven === null; ) {
+    const result = await step()
+    proven = result.proven
+    expect(result).toMatchObject({ did: 'advanced', source: 'ids', proven: proven === null ? null : fake.head() })
+    read.push((await progress()).last.position)
+    expect((await progress()).cursor).toEqual(proven)
+  }
+  // From id 0, which does not exist: 2, 4, 4, …
+  expect(read).toEqual([1n, 5n, 9n, 13n, 17n, 20n])
+  expect(await rowsOf(database, 'SELECT fees_number FROM cursors')).toEqual([{ fees_number: null }])
+  // Once complete, the next batch is small again.
+  fake.create('position', ...ids(21, 25))
+  await step()
+  while ((await progress()).last.position === 20n) await step()
+  expect((await progress()).last.position).toBe(22n)
+})
+
+test('by default the first batch has 8 ids of each kind', async () => {
+  fake.create('position', ...ids(1, 9))
+  const step = open({})
+  await step()
+  expect(await progress()).toMatchObject({ cursor: null, last: { position: 7n } })
+  await step()
+  expect(await progress()).toMatchObject({ cursor: fake.head(), last: { position: 9n } })
+})
+
+test('what is above the cursor is continued by ids, even when a node serves logs again', async () => {
+  fake.create('position', ...ids(1, 9))
+  const step = open()
+  expect((await step()).source).toBe('ids')
+  fake.state.hasLogs = true
+  expect((await step()).source).toBe('ids')
+  while ((await step()).proven === null);
+  const { source, did } = await step()
+  expect([source, did]).toEqual(['logs', 'idle'])
+})
+
+test('rows above the cursor are announced when the cursor passes them', async () => {
+  const step = open()
+  fake.create('event', 1)
+  while ((await step()).proven === null);
+  fake.create('position', ...ids(1, 6))
+  // The new block is verified first.
+  expect((await step()).did).toBe('idle')
+  const { cursor } = await progress()
+  expect(await step()).toMatchObject({ did: 'advanced', proven: null })
+  expect(await progress()).toMatchObject({ cursor, anchor: fake.head() })
+  const since = await database.run(newestChange)
+  expect(await step()).toMatchObject({ did: 'advanced', proven: fake.head() })
+  const changes = await database.run((handle) => changesAfter(handle, since))
+  expect(changes.map(({ scopes }) => scopes)).toEqual([null])
+})
+
+test('the protocol is requested by the first write and then every five seconds, also by writes without news', async () => {
+  const step = open()
+  fake.create('position', 1)
+  while ((await step()).proven === null);
+  expect(await protocolRequests()).toBe(1)
+  /** Adds a block, waits until it is verified, and lets the cursor follow. */
+  const settle = async () => {
+    fake.pass(1)
+    for (const did of ['idle', 'settled']) expect((await step()).did).toBe(did)
+  }
+  clock.now += 4_999
+  await settle()
+  expect(await protocolRequests()).toBe(0)
+  clock.now += 1
+  await settle()
+  expect(await protocolRequests()).toBe(1)
+  clock.now += 5_000
+  fake.create('position', 2)
+  await step()
+  expect((await step()).did).toBe('advanced')
+  expect(await protocolRequests()).toBe(1)
+})
+
+test('only the first write of an empty index is behind the head', async () => {
+  fake.create('position', ...ids(1, 3))
+  const step = open()
+  await step()
+  expect(await rowsOf(database, 'SELECT FROM feed_floors')).toEqual([])
+  await step()
+  expect(await rowsOf(database, 'SELECT FROM feed_floors')).toHaveLength(1)
+})
+
+test('a reorg during the batches removes the rows of the orphaned fork', async () => {
+  fake.create('position', ...ids(1, 9))
+  const step = open()
+  await step()
+  await step()
+  expect(await progress()).toMatchObject({ cursor: null, last: { position: 5n } })
+  fake.reorg(0n)
+  fake.create('position', 1, 2)
+  for (const did of ['idle', 'rolled back']) expect((await step()).did).toBe(did)
+  expect(await progress()).toMatchObject({ cursor: null, anchor: null, last: { position: null } })
+  while ((await step()).proven === null);
+  expect(await progress()).toMatchObject({ cursor: fake.head(), last: { position: 2n } })
+})
