@@ -1,4 +1,4 @@
-import type { Address } from 'viem'
+import { type Address, getAddress } from 'viem'
 import { insertFacts } from '../../src/db/index/write.ts'
 import type { Database } from '../../src/db/pool.ts'
 import type { ChainId } from '../../src/protocol/chains.ts'
@@ -24,7 +24,7 @@ import {
 const plan: Plan = { token: seedToken, rowsABlock: 5, wallets: 3, events: 8 }
 
 /** A payment token that is not configured. */
-export const furtherToken = '0xA1A1A1a1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1a1'
+export const furtherToken = getAddress(`0x${'a1'.repeat(20)}`)
 
 /** The newest block of the rows. */
 export const statesTip = blockOf(30n)
@@ -46,6 +46,7 @@ const eventOf = (id: number): SeededEvent => {
         ...{ triggered, settledAt: settled ? 1n : 0n, creatorEarnings: earns ? BigInt(id) * 10n : 0n },
         ...{ totalLiquidity: 1_000_003n, totalMaxPayout: triggered ? 333_331n : 0n },
       },
+      utilization: { ...seen.utilization, totalLiquidity: 1_000_003n },
       paymentToken: id % 4 === 0 ? furtherToken : seedToken,
     },
   }
