@@ -95,8 +95,9 @@ export const unseen = {
 }
 
 /** The owner of an entity. */
-export const ownerOf = (fact: { readonly creator: Address } | { readonly lp: Address } | { readonly hedger: Address }) =>
-  'creator' in fact ? fact.creator : 'lp' in fact ? fact.lp : fact.hedger
+export const ownerOf = (
+  fact: { readonly creator: Address } | { readonly lp: Address } | { readonly hedger: Address },
+) => ('creator' in fact ? fact.creator : 'lp' in fact ? fact.lp : fact.hedger)
 
 export const owners = [0, 1, 2].map(walletOf)
 

@@ -6,12 +6,7 @@ import { createRenderer } from '../../../src/db/rendering.ts'
 import { type Kind, kinds } from '../../../src/protocol/entities.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { openDatabase } from '../../support/open-database.ts'
-import {
-  type SeededDeposit,
-  type SeededEvent,
-  type SeededPosition,
-  seedDeployment,
-} from '../../support/seed-index.ts'
+import { type SeededDeposit, type SeededEvent, type SeededPosition, seedDeployment } from '../../support/seed-index.ts'
 import { furtherToken, ownerOf, owners, states, statesTip, unseen, writeStates } from '../../support/seed-states.ts'
 
 /* The pages of lists as the database returns them, compared with a calculation over the rows. */
@@ -196,9 +191,7 @@ describe.each(['asc', 'desc'] as const)('in the order %s', (order) => {
         .filter(keep)
         .sort(
           (a, b) =>
-            sign * Number(expiryOf(a) - expiryOf(b)) ||
-            a.chainId - b.chainId ||
-            sign * Number(a.fact.id - b.fact.id),
+            sign * Number(expiryOf(a) - expiryOf(b)) || a.chainId - b.chainId || sign * Number(a.fact.id - b.fact.id),
         )
         .map(({ chainId, fact }) => `${chainId}/${fact.id}`)
       expect(new Set(allOf('event').map(expiryOf)).size).toBeLessThan(6)

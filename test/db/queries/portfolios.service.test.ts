@@ -151,36 +151,44 @@ describe.each(kinds)('holdings of kind %s', (kind) => {
           // The row without an observation is the newest of those that cannot be claimed, so it is in place of another.
           const isWithUnseen = found.some(({ id }) => id === '100')
           const expected = isWithUnseen ? first.filter((id) => observed(found).some((it) => it.id === id)) : first
-          expect(found.map(({ id }) => id).filter((id) => id !== '100').sort()).toEqual(expected.sort())
+          expect(
+            found
+              .map(({ id }) => id)
+              .filter((id) => id !== '100')
+              .sort(),
+          ).toEqual(expected.sort())
           expect(found.length).toBe(Math.min(limit, all.length + Number(isWithUnseen)))
         }
       }
     },
   )
 
-  test.each([true, false])('have sums per wallet, chain and token over all; only active ones: %s', async (activeOnly) => {
-    const { sums, holdings } = await read({ activeOnly, sums: true, limit: 1 })
-    expect(holdings[kind].length).toBeLessThanOrEqual(6)
-    const groups = new Map<string, { claims: number; figures: bigint[] }>()
-    for (const it of expectedHoldings(kind, activeOnly)) {
-      const key = `${it.wallet} ${it.chainId} ${it.token}`
-      const group = groups.get(key) ?? { claims: 0, figures: it.figures.map(() => 0n) }
-      groups.set(key, {
-        claims: group.claims + Number(it.isClaimable),
-        figures: group.figures.map((figure, at) => figure + (it.figures[at] ?? 0n)),
-      })
-    }
-    const own = sums.filter((sum) => sum.kind === kind && sum.token !== '')
-    const found = own.map(({ wallet, chainId, token, claims, figures }) => [
-      `${wallet} ${chainId} ${token}`,
-      { claims, figures: [...figures] },
-    ])
-    expect(found.toSorted()).toEqual([...groups].toSorted())
-    for (const { chainId, token, stored } of own) {
-      const isStored = chainId === '8453' && token === furtherToken.slice(2).toLowerCase()
-      expect(stored).toEqual(isStored ? { token: furtherToken, symbol: 'FUR', decimals: 9 } : null)
-    }
-  })
+  test.each([true, false])(
+    'have sums per wallet, chain and token over all; only active ones: %s',
+    async (activeOnly) => {
+      const { sums, holdings } = await read({ activeOnly, sums: true, limit: 1 })
+      expect(holdings[kind].length).toBeLessThanOrEqual(6)
+      const groups = new Map<string, { claims: number; figures: bigint[] }>()
+      for (const it of expectedHoldings(kind, activeOnly)) {
+        const key = `${it.wallet} ${it.chainId} ${it.token}`
+        const group = groups.get(key) ?? { claims: 0, figures: it.figures.map(() => 0n) }
+        groups.set(key, {
+          claims: group.claims + Number(it.isClaimable),
+          figures: group.figures.map((figure, at) => figure + (it.figures[at] ?? 0n)),
+        })
+      }
+      const own = sums.filter((sum) => sum.kind === kind && sum.token !== '')
+      const found = own.map(({ wallet, chainId, token, claims, figures }) => [
+        `${wallet} ${chainId} ${token}`,
+        { claims, figures: [...figures] },
+      ])
+      expect(found.toSorted()).toEqual([...groups].toSorted())
+      for (const { chainId, token, stored } of own) {
+        const isStored = chainId === '8453' && token === furtherToken.slice(2).toLowerCase()
+        expect(stored).toEqual(isStored ? { token: furtherToken, symbol: 'FUR', decimals: 9 } : null)
+      }
+    },
+  )
 })
 
 test('figures have the names of their order', () => {

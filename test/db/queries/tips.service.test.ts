@@ -9,7 +9,15 @@ import { parseTips, type Tip } from '../../../src/db/queries/tips.ts'
 import { createRenderer } from '../../../src/db/rendering.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { openDatabase } from '../../support/open-database.ts'
-import { blockOf, type Plan, seedDeployment, seedEvent, seedPosition, seedToken, writeSeeded } from '../../support/seed-index.ts'
+import {
+  blockOf,
+  type Plan,
+  seedDeployment,
+  seedEvent,
+  seedPosition,
+  seedToken,
+  writeSeeded,
+} from '../../support/seed-index.ts'
 
 const plan: Plan = { token: seedToken, rowsABlock: 10, wallets: 3, events: 4 }
 const COUNT = MAX_ROWS + 3
@@ -53,7 +61,11 @@ const page = (queries: readonly ListQuery[], filters: Filters = {}, limit = 3) =
 
 const tipsOf = async (...asked: Parameters<typeof page>): Promise<readonly Tip[]> => (await page(...asked)).tips
 
-const rollback = async (chainId: number, ancestor: number, { lastRequest = 0, secondsAgo = 0 } = {}): Promise<bigint> => {
+const rollback = async (
+  chainId: number,
+  ancestor: number,
+  { lastRequest = 0, secondsAgo = 0 } = {},
+): Promise<bigint> => {
   const { rows } = await execute(sql`INSERT INTO rollbacks (chain_id, ancestor_number, last_note, rolled_back_at)
     VALUES (${chainId}, ${ancestor}, ${lastRequest}, now() - ${secondsAgo} * interval '1 second') RETURNING seq`)
   return BigInt(String(rows[0]?.seq))
