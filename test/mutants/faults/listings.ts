@@ -7,7 +7,7 @@ const lists = queryTests('lists')
 
 export const listingsFaults: Faults = {
   'src/db/queries/filters.ts': {
-    tests: [...lists, 'test/reads/event-filters.service.test.ts'],
+    tests: [...lists, ...queryTests('capacity')],
     faults: [
       ["'coalesce(e.settled_at, 0) > 0'", "'coalesce(e.settled_at, 0) >= 0'"],
       ['NOT s.claimed AND s.payout_amount > 0', 's.payout_amount > 0'],
