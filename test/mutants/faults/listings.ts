@@ -42,7 +42,7 @@ export const listingsFaults: Faults = {
     ],
   },
   'src/db/queries/listings.ts': {
-    tests: [...lists, ...queryTests('tips')],
+    tests: [...lists, ...queryTests('tips'), ...queryTests('capacity')],
     faults: [
       ['LIMIT ${MAX_ROWS + 1}) f', 'LIMIT ${MAX_ROWS}) f'],
       ["'f.block_number <= query.up_to', ...conditions", '...conditions'],

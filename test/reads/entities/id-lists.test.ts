@@ -3,7 +3,8 @@ import type { Page } from '../../../src/db/queries/entities.ts'
 import { invalidField, ServiceError, unavailable } from '../../../src/lib/errors.ts'
 import { idList } from '../../../src/reads/entities/id-list.ts'
 import { eventPositions, walletDeposits } from '../../../src/reads/entities/subjects.ts'
-import { type Answer, chainOf, type ReadSources, withFallback } from '../../../src/reads/read.ts'
+import type { Freshness } from '../../../src/reads/freshness/freshness.ts'
+import { chainOf, type PageMeta, type ReadSources, withFallback } from '../../../src/reads/read.ts'
 import { blockOf, seedDeployment, walletOf } from '../../support/seed-index.ts'
 
 /* Lists of ids over a fake index and a fake chain, each of which may be out of reach. */
@@ -71,10 +72,17 @@ const sourcesWith = ({ index = [], chain = [], known = true, exists = true, lag 
 const ofEvent = idList('/hedge/events/:chainId/:id/positions', 'Positions', eventPositions)
 const ofWallet = idList('/hedge/deposits/:chainId/wallet/:addr', 'Deposits', walletDeposits)
 
+type Found = {
+  readonly freshness: Freshness
+  readonly data: number[]
+  readonly meta?: PageMeta
+  readonly missing?: string
+}
+
 const read = async (options: Options, query: object = {}) => {
   const fake = sourcesWith(options)
   const answer = await ofEvent.answer(fake.sources, { chainId: 8453, id: 7, ...query } as never)
-  return { ...fake, answer: answer as Answer<number[]> & { data?: number[] } }
+  return { ...fake, answer: answer as Found }
 }
 
 const upTo = (count: number): bigint[] => Array.from({ length: count }, (_, at) => BigInt(at + 1))
