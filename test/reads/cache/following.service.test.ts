@@ -41,7 +41,7 @@ const follow = (run: Database['run'] = (query) => database.run(query)) => {
   return { changes: createChanges({ url: store.url, database: { run }, log }), lines }
 }
 
-test('a process follows the changes and the progress of each chain, and tells its listeners after each commit', async () => {
+test('a process follows the changes and the progress of each chain, and notifies its listeners after each commit', async () => {
   await commit(1n)
   const { changes } = follow()
   try {

@@ -249,7 +249,7 @@ describe('a page of changes', () => {
     expect(called('page')).toEqual([[{ epoch: 'a', seq: 1 }, filter, 7, 100]])
   })
 
-  test('without an item says when to poll again, and that nothing was reset', async () => {
+  test('without an item has the time of the next poll, and that nothing was reset', async () => {
     const { sources, called } = sourcesWith()
     const { meta } = await changesPage(sources, undefined, filter, 7)
     expect(meta).toMatchObject({ hasMore: false, pollAfterMs: 1_000, reset: false, resets: [] })
