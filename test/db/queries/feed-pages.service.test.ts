@@ -106,6 +106,7 @@ test.each([1, 2, 3, 5, 9, 10, 11])(
       const page = await read(cursor, {}, limit)
       expect(page.items.length).toBeLessThanOrEqual(limit)
       seen.push(...page.items.map(([number]) => number))
+    expect(pages).toBeLessThan(items.length)
       ;({ next: cursor, hasMore } = page)
     }
     expect(seen).toEqual(items.map(([number]) => number))
@@ -133,6 +134,7 @@ test.each<[string, Partial<FeedFilter>, readonly number[]]>([
   const seen: unknown[] = []
   for (let page = await read(at(60), filter, 1); ; page = await read(page.next, filter, 1)) {
     seen.push(...page.items.map(([seq]) => seq))
+    expect(seen.length).toBeLessThanOrEqual(expected.length)
     if (!page.hasMore) break
   }
   expect(seen).toEqual(expected)

@@ -101,6 +101,7 @@ test('a page starts after a number, has its limit, and the next one continues', 
     for (let page = await after(0, {}, limit); page.length > 0; page = await after(seen.at(-1) ?? 0, {}, limit)) {
       expect(page.length).toBeLessThanOrEqual(limit)
       seen.push(...page)
+      expect(seen.length).toBeLessThanOrEqual(ALL.length)
     }
     expect(seen).toEqual(ALL)
   }

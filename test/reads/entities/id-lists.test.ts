@@ -111,6 +111,7 @@ describe.each(['index', 'chain'] as const)('pages of the %s', (source) => {
       expect(answer.meta).toMatchObject({ limit, hasMore: answer.meta?.nextCursor !== null })
       expect(answer.data.length).toBeLessThanOrEqual(limit)
       seen.push(...answer.data)
+      expect(seen.length).toBeLessThanOrEqual(ids.length)
       pages += 1
       cursor = answer.meta?.nextCursor
     } while (cursor)
