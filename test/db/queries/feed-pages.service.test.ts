@@ -106,7 +106,7 @@ test.each([1, 2, 3, 5, 9, 10, 11])(
       const page = await read(cursor, {}, limit)
       expect(page.items.length).toBeLessThanOrEqual(limit)
       seen.push(...page.items.map(([number]) => number))
-    expect(pages).toBeLessThan(items.length)
+      expect(pages).toBeLessThan(items.length)
       ;({ next: cursor, hasMore } = page)
     }
     expect(seen).toEqual(items.map(([number]) => number))

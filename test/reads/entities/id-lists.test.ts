@@ -192,6 +192,11 @@ describe('the source of a list', () => {
     expect(unsure.answer).toMatchObject({ missing: 'event 7 does not exist on chain 8453', freshness: { stale: true } })
   })
 
+  test('is the index where it has ids, without another query for the event', async () => {
+    const { answer, calls } = await read({ index: [1n], chain: [5n], known: false })
+    expect([answer.data, answer.freshness.source, calls]).toEqual([[1], 'database', []])
+  })
+
   test('is the index for an empty list of an event that it knows, and for a list of an unknown wallet', async () => {
     const { answer, calls } = await read({ index: [], chain: [5n] })
     expect([answer.data, calls]).toEqual([[], []])

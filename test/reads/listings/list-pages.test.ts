@@ -80,7 +80,7 @@ describe.each(['asc', 'desc'] as const)('pages in the order %s', (order) => {
           expect(rows.length).toBeLessThanOrEqual(limit)
           expect(meta).toMatchObject({ limit, hasMore: meta.nextCursor !== null })
           seen.push(...namesOf(rows))
-        expect(seen.length).toBeLessThanOrEqual(all.length)
+          expect(seen.length).toBeLessThanOrEqual(all.length)
           cursor = meta.nextCursor
         } while (cursor !== null)
         expect(seen).toEqual(all.map((it: { chainId: number; id: number }) => `${it.chainId}/${it.id}`))
