@@ -256,6 +256,11 @@ describe('a page of changes', () => {
     expect(called('page')).toEqual([[null, filter, 7, 100]])
   })
 
+  test('is no reset for another page alone', async () => {
+    const { sources } = sourcesWith({ feed: { ...emptyPage, items: [item], hasMore: true } })
+    expect((await changesPage(sources, 'now', filter, 7)).meta).toMatchObject({ hasMore: true, reset: false })
+  })
+
   test('has every change while this process serves no cached answers', async () => {
     const { sources, calls, called } = sourcesWith({ isCurrent: false })
     await changesPage(sources, 'now', filter, 7)
@@ -277,7 +282,7 @@ describe('a page of changes', () => {
   })
 
   test('shows a wallet with its checksum, an event with its id, and the protocol without either', () => {
-    const wallet = walletOf(3)
+    const wallet = walletOf(1)
     expect(change({ ...item, type: 'wallet', key: wallet.toLowerCase() })).toMatchObject({ type: 'wallet', wallet })
     const protocol = change({ ...item, type: 'protocol', key: '', changed: [] })
     expect(Object.keys(protocol).toSorted()).toEqual(['blockHash', 'blockNumber', 'chainId', 'changed', 'seq', 'type'])
