@@ -23,6 +23,12 @@ test('a cursor of another list is rejected', () => {
   expect(() => openCursor('/hedge/events/56/1/positions', sealCursor(list, '7'), Id)).toThrow('cursor')
 })
 
+test('the checksum of a position does not fit another one', () => {
+  const bytes = Buffer.from(sealCursor(list, '7'), 'base64url')
+  const other = Buffer.concat([bytes.subarray(0, -1), Buffer.from('8')]).toString('base64url')
+  expect(() => openCursor(list, other, Id)).toThrow('cursor')
+})
+
 test('a damaged cursor is rejected', () => {
   const cursor = sealCursor(list, '7')
   for (const damaged of [

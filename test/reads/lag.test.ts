@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { lagOfHealth, lagOfReached, lagOfTip } from '../../src/reads/lag/lag.ts'
+import { isNearHead, lagOfHealth, lagOfReached, lagOfTip, secondsBehind } from '../../src/reads/lag/lag.ts'
 
 const block = { number: 90n, hash: `0x${'5f'.repeat(32)}`, timestamp: 990n } as const
 
@@ -34,4 +34,23 @@ test('the lag is unknown before the first heartbeat', () => {
   expect(lagOfTip({ block, head: null })).toBeNull()
   expect(lagOfReached({ chainId: 8453, block, heartbeat: null })).toBeNull()
   expect(lagOfHealth({ indexed: block, heartbeat: null })).toBeNull()
+})
+
+test.each([
+  [5n, 3, true],
+  [6n, 3, false],
+  [5n, 3.1, false],
+  [-9n, 0, true],
+])('cached answers of an index %i s behind with a heartbeat of %d s are served: %s', (behind, ageSeconds, isNear) => {
+  const heartbeat = { headTimestamp: block.timestamp + behind, ageSeconds, byLogs: true }
+  expect(isNearHead({ chainId: 8453, block, heartbeat })).toBe(isNear)
+})
+
+test('cached answers are not served before the first heartbeat', () => {
+  expect(isNearHead({ chainId: 8453, block, heartbeat: null })).toBe(false)
+})
+
+test('a block is behind a later one by the difference of their times, and behind an earlier one by nothing', () => {
+  expect(secondsBehind({ timestamp: 7n }, { timestamp: 9n })).toBe(2)
+  expect(secondsBehind({ timestamp: 9n }, { timestamp: 7n })).toBe(0)
 })

@@ -19,8 +19,8 @@ import {
 
 /** Rows of each kind on each chain. */
 const ROWS = {
-  8453: { events: 90, deposits: 400, positions: 700 },
-  56: { events: 30, deposits: 120, positions: 260 },
+  8453: { events: 45, deposits: 100, positions: 160 },
+  56: { events: 30, deposits: 60, positions: 90 },
 } as const
 
 const plan: Plan = { token: seedToken, rowsABlock: 6, wallets: 17, events: 30 }

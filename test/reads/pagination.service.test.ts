@@ -83,7 +83,7 @@ const page = async (query: string, cursor?: string | null) => {
 test.each(['desc', 'asc'])(
   'pages (%s) contain each row that survives exactly once while rows are added and reorgs remove blocks',
   async (order) => {
-    const [START, ARRIVING] = [byForm(1_000, 4_000), 40]
+    const [START, ARRIVING] = [byForm(400, 4_000), 20]
     for (const chainId of [8453, 56] as const) {
       for (let from = 1; from < START; from += 200) await write(chainId, from, from + 199)
     }
@@ -108,7 +108,7 @@ test.each(['desc', 'asc'])(
     let atFirst: number | undefined
     for (let cursor: string | null | undefined; cursor !== null; ) {
       await goOn()
-      const { rows, asOf, nextCursor } = await page(`order=${order}&limit=61`, cursor)
+      const { rows, asOf, nextCursor } = await page(`order=${order}&limit=31`, cursor)
       seen.push(...rows.map(({ chainId, id }) => `${chainId}/${id}`))
       // Blocks removed since the first page.
       if (atFirst !== undefined && replaced > atFirst)
@@ -160,68 +160,16 @@ test('a page reports a rollback below the block of its first page, and no other 
   expect((await page(query, again.nextCursor)).asOf.map(({ reorgedSince }) => reorgedSince)).toEqual([false])
 })
 
-test('rows are sorted by block and log index', async () => {
-  await write(8453, 1, 300)
-  const { rows } = await database.run((handle) =>
-    handle.execute<{ id: string }>('SELECT id FROM positions ORDER BY block_number DESC, log_index DESC, id DESC'),
-  )
-  const listed: number[] = []
-  for (let cursor: string | null | undefined; cursor !== null; ) {
-    const { rows: some, nextCursor } = await page('chainId=8453&limit=200', cursor)
-    listed.push(...some.map(({ id }) => id))
-    cursor = nextCursor
-  }
-  expect(listed.length).toBe(300)
-  expect(listed).toEqual(rows.map(({ id }) => Number(id)))
-})
-
-test('rows by ids are in the order of the ids, and missing ids are reported', async () => {
-  await write(8453, 1, 100)
-  const { data, meta } = await api.get('/hedge/positions?chainId=8453&ids=7,3,1000,99,0')
-  expect(
-    z
-      .array(z.looseObject({ id: z.number() }))
-      .parse(data)
-      .map(({ id }) => id),
-  ).toEqual([7, 3, 99])
-  expect(meta).toMatchObject({ limit: 5, hasMore: false, nextCursor: null, missing: [1_000, 0] })
-})
-
-test.each([
-  ['limit', 'limit=0'],
-  ['limit', 'limit=201'],
-  ['order', 'order=up'],
-  ['chainId', 'chainId=8453,1'],
-  ['chainId', 'ids=1'],
-  ['chainId', 'ids=1&chainId=8453,56'],
-  ['ids', `chainId=56&ids=${ids(1, 201)}`],
-  ['limit', 'chainId=56&ids=1&limit=2'],
-  ['wallet', `chainId=56&ids=1&wallet=${walletOf(1)}`],
-  ['wallet', `wallet=${Array.from({ length: 101 }, () => walletOf(1))}`],
-  ['claimable', 'claimable=yes'],
-  ['include', 'include=core'],
-  ['finality', 'finality=soon'],
-  ['cursor', 'cursor=abc'],
-])('an invalid %s is rejected: %s', async (name, query) => {
-  const { status, error } = await api.get(`/hedge/positions?${query}`)
-  expect([status, error?.details?.map(({ path }) => path)]).toEqual([400, [name]])
-})
-
-test('a cursor is rejected with other filters or another order', async () => {
-  await write(8453, 1, 100)
-  const { nextCursor } = await page('chainId=8453&claimed=false&limit=5')
-  for (const other of [
-    'chainId=8453',
-    'chainId=8453&claimed=true',
-    'claimed=false',
-    'chainId=8453&claimed=false&order=asc',
+test('an invalid request is rejected with the names of its fields', async () => {
+  for (const [name, query] of [
+    ['limit', 'limit=201'],
+    ['chainId', 'ids=1&chainId=8453,56'],
+    ['wallet', `chainId=56&ids=1&wallet=${walletOf(1)}`],
+    ['cursor', 'cursor=abc'],
   ]) {
-    const { status, error } = await api.get(`/hedge/positions?${other}&cursor=${nextCursor}`)
-    expect([other, status, error?.details?.[0]?.path]).toEqual([other, 400, 'cursor'])
+    const { status, error } = await api.get(`/hedge/positions?${query}`)
+    expect([status, error?.details?.map(({ path }) => path)]).toEqual([400, [name]])
   }
-  expect((await api.get(`/hedge/deposits?chainId=8453&cursor=${nextCursor}`)).status).toBe(400)
-  // The page size may change.
-  expect((await page('chainId=8453&claimed=false&limit=7', nextCursor)).rows.length).toBe(7)
 })
 
 test('a list of final rows leaves out rows that are not final yet, and is a 503 when no node reports a final block', async () => {

@@ -61,3 +61,19 @@ test('a read whose client left before its turn does not begin', async () => {
   await first
   expect(reads.running()).toBe(0)
 })
+
+test('as many reads of each kind wait as may, and one more is refused', async () => {
+  const turns = createReadTurns(1)
+  const reads = createReads()
+  for (const kind of ['page', 'long'] as const) {
+    const waiting = Array.from({ length: 512 + (kind === 'page' ? 1 : 2) }, (_, nth) =>
+      turns[kind](clientAt(`198.51.${nth % 256}.${nth >> 8}`), reads.read),
+    )
+    await expect(turns[kind](other, reads.read)).rejects.toThrow('too many reads at once: retry after 1 s')
+    while (reads.running() > 0) {
+      reads.end()
+      await new Promise(setImmediate)
+    }
+    await Promise.all(waiting)
+  }
+})

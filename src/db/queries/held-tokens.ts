@@ -18,16 +18,19 @@ export type HeldToken = {
 /** The newest rows of each kind, per wallet and chain, whose tokens are read. */
 const MAX_ROWS_PER_KIND = 1_000
 
-const ownEvents = kinds
-  .map(
-    (kind) => `(SELECT f.${kind === 'event' ? 'id' : 'event_id'} FROM ${tables[kind].facts} f
-      WHERE f.chain_id = asked.chain_id AND f.${tables[kind].owner} = owned.by ORDER BY f.id DESC LIMIT ${MAX_ROWS_PER_KIND})`,
-  )
-  .join(' UNION ')
+const ownEvents = (maxRows: number): string =>
+  kinds
+    .map(
+      (kind) => `(SELECT f.${kind === 'event' ? 'id' : 'event_id'} FROM ${tables[kind].facts} f
+      WHERE f.chain_id = asked.chain_id AND f.${tables[kind].owner} = owned.by ORDER BY f.id DESC LIMIT ${maxRows})`,
+    )
+    .join(' UNION ')
 
-const text = `SELECT owned.nth, asked.chain_id, encode(held.token, 'hex'), encode(t.symbol, 'hex'), t.decimals
+const textOf = (
+  maxRows: number,
+): string => `SELECT owned.nth, asked.chain_id, encode(held.token, 'hex'), encode(t.symbol, 'hex'), t.decimals
   FROM unnest($1::bytea[]) WITH ORDINALITY AS owned (by, nth) CROSS JOIN unnest($2::integer[]) AS asked (chain_id)
-  CROSS JOIN LATERAL (SELECT e.token, max(own.event_id) AS newest FROM (${ownEvents}) AS own (event_id)
+  CROSS JOIN LATERAL (SELECT e.token, max(own.event_id) AS newest FROM (${ownEvents(maxRows)}) AS own (event_id)
     CROSS JOIN LATERAL (SELECT payment_token FROM events WHERE chain_id = asked.chain_id AND id = own.event_id LIMIT 1) AS e (token)
     WHERE e.token IS NOT NULL GROUP BY e.token ORDER BY newest DESC LIMIT $3) AS held
   LEFT JOIN tokens t ON t.chain_id = asked.chain_id AND t.address = held.token
@@ -38,11 +41,11 @@ const text = `SELECT owned.nth, asked.chain_id, encode(held.token, 'hex'), encod
  * deposited into or bought protection from, at most `limit` per wallet and chain. Throws `service_unavailable` when the
  * database is out of reach.
  */
-export const createHeldTokens =
-  (database: Pick<Database, 'rows'>) =>
-  async (wallets: readonly Address[], chainIds: readonly ChainId[], limit: number): Promise<HeldToken[]> => {
+export const createHeldTokens = (database: Pick<Database, 'rows'>, maxRows = MAX_ROWS_PER_KIND) => {
+  const text = textOf(maxRows)
+  return async (wallets: readonly Address[], chainIds: readonly ChainId[], limit: number): Promise<HeldToken[]> => {
     const values = [addresses(wallets), `{${chainIds.join()}}`, limit]
-    const rows = await database.rows({ name: 'held tokens', text, values })
+    const rows = await database.rows({ name: `held tokens ${maxRows}`, text, values })
     return rows.map(([nth, chainId, token, symbol = null, decimals = null]) => ({
       wallet: Number(nth) - 1,
       chainId: Number(chainId),
@@ -53,3 +56,4 @@ export const createHeldTokens =
       },
     }))
   }
+}

@@ -1,4 +1,4 @@
-import { createTurns } from '../../lib/turns.ts'
+import { createTurns, type Turn } from '../../lib/turns.ts'
 
 /** Most rows that are handled in one turn of the event loop: it then takes about as long as a page. */
 const ROWS_PER_TURN = 150
@@ -7,13 +7,13 @@ const ROWS_PER_TURN = 150
 const turn = createTurns({ restMs: 1 })
 
 /** Makes the pace of one read, which waits for a turn whenever the rows that it handles become too many for one. */
-export const createPace = () => {
+export const createPace = (waitForTurn: Turn = turn) => {
   let handled = 0
   /** Counts the rows that are handled next. */
   const pace = async (rows: number): Promise<void> => {
     handled += rows
     if (handled <= ROWS_PER_TURN) return
-    await turn()
+    await waitForTurn()
     handled = rows
   }
   return {
