@@ -1,0 +1,3 @@
+import type { Faults } from '../fault.ts'
+
+export const composeFaults: Faults = {}
