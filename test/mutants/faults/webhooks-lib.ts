@@ -50,7 +50,7 @@ export const libFaults: Faults = {
       ['if (!entries.has(entry)) return', ''],
       ['if (last !== undefined) fail(late(last.seen))', 'if (last !== undefined) reject(late(last.seen))'],
       ['if (performance.now() >= deadline) expire()', ''],
-      ['if (isRunning) pause?.abort()', 'if (!isRunning)'],
+      ['if (isRunning) pause?.abort()', 'if (isRunning) pause?.signal'],
       ['wake: (): void => pause?.abort()', 'wake: (): void => {}'],
       ['await sleep(MIN_GAP_MS - ', 'await sleep(0 * '],
       ['last = { seen }', 'last ??= { seen }'],
