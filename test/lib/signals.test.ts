@@ -5,6 +5,7 @@ let seen: string[] = []
 let ignore = (): void => {}
 beforeEach(() => {
   vi.useFakeTimers()
+  vi.advanceTimersByTime(10_000)
   seen = []
   ignore = onSignals({
     stop: (signal) => void seen.push(`stop ${signal}`),

@@ -19,9 +19,13 @@ const wait = (part: 'rpc' | 'db', ms: number): Promise<void> => waited(part, () 
 test('overlapping waits of a part count once, later ones are added, and each part has its own', async () => {
   const timings = await timed(async () => {
     await Promise.all([wait('rpc', 30), wait('rpc', 50), wait('db', 20)])
+    // Two that begin one after the other.
+    const first = wait('rpc', 20)
+    await sleep(10)
+    await Promise.all([first, wait('rpc', 20)])
     await wait('rpc', 7)
   })
-  expect(serverTiming(timings, 60)).toBe('rpc;dur=57.00, db;dur=20.00, app;dur=60.00')
+  expect(serverTiming(timings, 60)).toBe('rpc;dur=87.00, db;dur=20.00, app;dur=60.00')
 })
 
 test('a wait that fails counts too, and later ones as well', async () => {

@@ -84,3 +84,14 @@ test.each(['before', 'meanwhile'])(
     expect([outcome.current, given?.reason?.message, vi.getTimerCount()]).toEqual(['gone', 'gone', 0])
   },
 )
+
+test('the signal of work aborts at the time-out also when the caller has a signal', async () => {
+  let given: AbortSignal | undefined
+  const work = (signal: AbortSignal): Promise<never> => {
+    given = signal
+    return never()
+  }
+  const outcome = outcomeOf(withTimeout(work, { ms: 100, late, signal: new AbortController().signal }))
+  await vi.advanceTimersByTimeAsync(100)
+  expect([outcome.current, given?.reason?.message]).toEqual(['late', 'late'])
+})
