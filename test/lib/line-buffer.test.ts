@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { pino } from 'pino'
+import { type LoggerOptions, pino } from 'pino'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createLineBuffer } from '../../src/lib/line-buffer.ts'
 
@@ -20,7 +20,7 @@ test('buffered lines are written when the process exits', () => {
 beforeEach(() => void vi.useFakeTimers({ now: Date.parse('2026-11-25T10:00:00Z') }))
 afterEach(() => void vi.useRealTimers())
 
-const open = (options: Parameters<typeof pino>[0] = {}) => {
+const open = (options: LoggerOptions = {}) => {
   const written: string[] = []
   const log = pino(
     { base: { pid: 7 }, timestamp: pino.stdTimeFunctions.isoTime, ...options },

@@ -290,7 +290,7 @@ test('the program prints what a command prints, and ends without a stack when it
 
 const changed = { types: 'event.changed' }
 
-test.each<readonly [Parameters<typeof run>, string]>([
+test.each<readonly [Readonly<Parameters<typeof run>>, string]>([
   [['add', { url: 'https://10.0.0.1/', ...changed }], 'url: 10.0.0.1 is not a public address'],
   [['add', { url: 'https://localhost/', ...changed }], 'url: localhost is not a public address'],
   [['add', { url: 'https://1.2.3.4:0/', ...changed }], 'url: expected a port from 1 to 65535'],
