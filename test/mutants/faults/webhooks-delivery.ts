@@ -86,7 +86,11 @@ export const deliveryFaults: Faults = {
     tests: ['test/webhooks/fill.service.test.ts'],
     faults: [
       ['seq, filter, limit + 1)', 'seq, filter, limit)'],
-      ['found.length > limit', 'found.length >= limit'],
+      [
+        'found.length > limit',
+        'found.length >= limit',
+        'a full page ends at its last item, and the next one goes on to the end',
+      ],
       ['found[limit - 1]', 'found[limit]'],
       ['Math.min(last, ...parts', 'Math.max(...parts'],
       ['at <= end && wanted', 'wanted'],

@@ -413,7 +413,7 @@ export const libFaults: Faults = {
     faults: [
       ['      server.closeAllConnections()\n', ''],
       ["request.method !== 'GET' || ", ''],
-      ['if (!isOpen) return', ''],
+      ['if (!isOpen) return', '', 'a server that is not open closes at once'],
       ['        response.writeHead(500).end()\n', ''],
       ['.set({ version: release }, 1)', ''],
     ],
