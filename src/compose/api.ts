@@ -61,8 +61,6 @@ const HEAP_GROWTH_PERCENT = 20
 
 /**
  * Opens the API of a configuration, and what it needs. Each part closes with `closers`.
- *
- * @internal
  */
 export const openApi = async (
   config: ConfigOf<typeof environments.api>,

@@ -65,8 +65,6 @@ const openDeployments = (config: Config, log: Logger, closers: Closers): Signing
 
 /**
  * Opens the pricing engine of a configuration, and what it needs. Each part closes with `closers`.
- *
- * @internal
  */
 export const openEngineService = async (
   config: Config,

@@ -72,8 +72,6 @@ const SETTLED_AFTER_MS = 5_000
 
 /**
  * Opens the worker of a configuration: the indexer and its jobs. Each part closes with `closers`.
- *
- * @internal
  */
 export const openWorker = async (
   config: ConfigOf<typeof environments.worker>,

@@ -11,7 +11,7 @@ import type { Vault } from './secrets.ts'
 import { sign } from './signature.ts'
 
 /** How much one job does. */
-export type DeliverSizes = FillSizes & {
+type DeliverSizes = FillSizes & {
   /** Messages of an endpoint that are sent at once; 10 by default. */
   readonly atOnce?: number | undefined
   /** Rounds of one job; 50 by default. What is left then has its turn after other endpoints. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { changeEndpoint, type Endpoint } from '../../src/db/webhooks/endpoints.ts'
-import { type DeliverSizes, deliver } from '../../src/webhooks/deliver.ts'
+import { type Delivering, deliver } from '../../src/webhooks/deliver.ts'
 import type { Post, Posted } from '../../src/webhooks/post.ts'
 import { createVault, newSecret } from '../../src/webhooks/secrets.ts'
 import { openWebhookStore, type WebhookStore } from '../support/webhook-store.ts'
@@ -32,7 +32,7 @@ const run = async (
     ms = at,
     sizes = {},
     signal = new AbortController().signal,
-  }: { ms?: number; sizes?: DeliverSizes; signal?: AbortSignal } = {},
+  }: { ms?: number; sizes?: Delivering['sizes'] & object; signal?: AbortSignal } = {},
 ): Promise<string[]> => {
   const sent: string[] = []
   const recording: Post = (url, headers, body, ends) => {

@@ -210,6 +210,16 @@ test('each type of an endpoint has its messages, and no other type', async () =>
   expect(JSON.parse(settled?.body ?? '')).toMatchObject({ cursor: '101', data: { seq: 101, eventId: 101 } })
 })
 
+test('an endpoint of both feeds of settlements gets a reversal once', async () => {
+  const types = ['settlement.settled', 'settlement.reverted', 'settlement.finalized'] as const
+  await store.add('we_1', { types: [...types] })
+  await store.settle(101, { finalizedSeq: 105 })
+  await store.settle(102, { type: 'reverted', eventId: 101n, finalizedSeq: 106 })
+  await store.count(110)
+  await fillAll()
+  expect(await ids()).toEqual(['settlement.settled.101', 'settlement.reverted.102', 'settlement.finalized.105'])
+})
+
 test('chains, wallets and events of an endpoint select its messages', async () => {
   await store.floor(56, 0)
   for (const chainId of [CHAIN, 56]) {
@@ -236,7 +246,7 @@ test('chains, wallets and events of an endpoint select its messages', async () =
   expect(await seqsOf('none')).toEqual([])
 })
 
-test('a chain whose feed begins anew is a reset, with what changed since', async () => {
+test('a chain whose feed begins again is a reset, with what changed since', async () => {
   await store.add('we_1', { types: ['event.changed'] })
   await store.add('we_2', { types: ['settlement.settled'] })
   await store.floor(56, 103, 'rebuilt')

@@ -99,7 +99,11 @@ export const deliveryFaults: Faults = {
       ['isOther || it.seq <= end', 'true'],
       ["isFinal ? found.filter(({ type }) => type === 'settled') : found", 'found'],
       ['(a, b) => a.seq - b.seq', '(a, b) => b.seq - a.seq'],
-      ["if (!isOther && has('wallet.changed'))", "if (has('wallet.changed'))"],
+      [
+        "if (!isOther && has('wallet.changed'))",
+        "if (has('wallet.changed'))",
+        'a page after a cursor of another history has no items',
+      ],
       ['...(keys && { keys })', ''],
       ['endpoint.chainIds ?? configuredChains()', 'configuredChains()'],
       ["...(wallets && { wallets: wallets as `0x${'string'}`[] }),".replace("${'string'}", '$' + '{string}'), ''],
@@ -189,7 +193,7 @@ export const deliveryFaults: Faults = {
   'src/db/webhooks/attempts.ts': {
     tests: ['test/db/webhook-deliveries.service.test.ts'],
     faults: [
-      ['if (locked === undefined) return\n', ''],
+      ['if (locked === undefined) return\n', '', 'an endpoint that was removed has no rows to change'],
       ['and(eq(deliveries.endpoint, id), inArray(deliveries.id, [...ids]))', 'inArray(deliveries.id, [...ids])'],
       ['CASE WHEN NOT ${' + 'recovered} THEN', 'CASE WHEN ${' + 'recovered} THEN'],
       ['it.keeps === keeps', 'it.keeps !== keeps'],

@@ -29,7 +29,7 @@ export const libFaults: Faults = {
         '      return await run()\n    } finally {\n      handOver(client)\n    }',
         '      const result = await run()\n      handOver(client)\n      return result\n    } finally {\n    }',
       ],
-      ['client === NOBODY || ', ''],
+      ['|| (running.get(client)', '&& (running.get(client)'],
       ['    newest.reject(options.refuse())\n', ''],
     ],
   },
