@@ -99,6 +99,7 @@ describe('the chains of an environment', () => {
     ['8453,56,8453', '8453 is given twice'],
     ['8453;56', 'got "8453;56"'],
     ['8453,', 'got ""'],
+    ['1000000000000', 'expected chain ids from 1 to 2147483647'],
     ['0', 'expected chain ids from 1 to 2147483647'],
     ['2147483648', 'got "2147483648"'],
     ['-1', 'got "-1"'],
@@ -107,6 +108,12 @@ describe('the chains of an environment', () => {
   ])('CHAINS=%j is refused: %s', (CHAINS, message) => {
     expect(() => idsOf({ CHAINS })).toThrow('  CHAINS: ')
     expect(() => idsOf({ CHAINS })).toThrow(message)
+  })
+
+  test('the most chains, and the greatest id, are accepted', () => {
+    const ids = Array.from({ length: 32 }, (_, at) => (at === 31 ? 2_147_483_647 : at + 1))
+    expect(() => idsOf({ CHAINS: ids.join() })).not.toThrow(/ {2}CHAINS/)
+    expect(() => idsOf({ CHAINS: ids.join() })).toThrow('RPC_URLS_2147483647')
   })
 
   test('the default chain is one of them', () => {
@@ -244,6 +251,7 @@ test.each([
   ['IDENTITY_CLAIMS', 'user=sub||id', 'expected field=place'],
   ['ENGINE_VOL_MARKUPS', 'pegged=1,pegged=2', 'pegged is given twice'],
   ['ENGINE_VOL_MARKUPS', 'pegged=0x1', 'expected TIER=FACTOR'],
+  ['ENGINE_VOL_MARKUPS', 'pegged=0.09', 'expected factors from 0.1 to 10, got "0.09"'],
   ['ENGINE_VOL_MARKUPS', 'pegged=11', 'expected factors from 0.1 to 10, got "11"'],
   ['ENGINE_VOL_MARKUPS', 'majors=1', 'expected tiers of'],
 ])('%s=%j is refused: %s', (name, value, message) => {
@@ -251,6 +259,11 @@ test.each([
   const open = () => load(environment, { ...complete, [name]: value })
   expect(open).toThrow(`\n  ${name}`)
   expect(open).toThrow(message)
+})
+
+test('twenty nodes of a chain are accepted', () => {
+  const RPC_URLS_56 = Array(20).fill('http://a.example').join(',')
+  expect(load(environments.audit, { ...complete, RPC_URLS_56 }).chains[1]?.RPC_URLS).toHaveLength(20)
 })
 
 test('a missing variable is requested in words', () => {

@@ -5,12 +5,12 @@ import type { LimitStore } from '../api/rate-limit.ts'
 import { measureChains } from '../chain/metrics.ts'
 import { environments } from '../config/environments.ts'
 import { type ConfigOf, load } from '../config/load.ts'
-import { limitsOf, metricsOf, secretsOf } from '../config/parts.ts'
+import { appOf, identityOf, metricsOf, poolOf, pricingOf, secretsOf } from '../config/parts.ts'
 import { measureDatabases } from '../db/metrics.ts'
 import { createReader } from '../db/reader.ts'
 import { defaultClaims } from '../identity/me.ts'
 import { createIdentity } from '../identity/verify.ts'
-import { createDrain } from '../lib/drain.ts'
+import { createDrain, type Drain } from '../lib/drain.ts'
 import { type Closers, createClosers } from '../lib/lifecycle.ts'
 import { createLogger, type Logger } from '../lib/log.ts'
 import { createMetrics } from '../lib/metrics.ts'
@@ -59,6 +59,55 @@ const BACKLOG = 4_096
  */
 const HEAP_GROWTH_PERCENT = 20
 
+/**
+ * Opens the API of a configuration, and what it needs. Each part closes with `closers`.
+ */
+export const openApi = async (
+  config: ConfigOf<typeof environments.api>,
+  drain: Drain,
+  log: ReturnType<typeof createLogger>,
+  closers: Closers,
+): Promise<void> => {
+  const metrics = createMetrics()
+  const served = await serveMetrics({ metrics, ...metricsOf(config), log })
+  closers.add('metrics', served, (it) => it.close())
+  const chains = openChains(config, config.HEAD_MAX_AGE_MS, log, closers)
+  const { DATABASE_URL: url, DATABASE_READ_URL: copyUrl } = config
+  const pool = { ...poolOf(config), log }
+  const database = openDatabase({ ...pool, name: 'reads', url }, closers)
+  await requireVersionOf(database, log, closers)
+  const copy = copyUrl === undefined ? undefined : openDatabase({ ...pool, name: 'copy', url: copyUrl }, closers)
+  const reader = copy === undefined ? database : createReader({ copy, origin: database, log })
+  const changes = closers.add('changes', createChanges({ url, database: reader, log }), (it) => it.close())
+  const identity = createIdentity({ ...identityOf(config), now: performance.now.bind(performance) })
+  closers.add('identity provider', identity, (it) => it.close())
+  const pricing = createPricingClient(pricingOf(config))
+  closers.add('pricing engine', pricing, (it) => it.close())
+  const checks = createChecks({ chains, pricing, writes: diamondFunctions, log })
+  const sources = createSources({ chains, database, reader, changes, checks, maxLagSeconds: config.MAX_LAG_SECONDS })
+  measureChains(metrics, chains)
+  measureDatabases(metrics, { reads: database, ...(copy && { copy }) })
+  showIndex(metrics, sources)
+  const tracing = await openTracing(config.OTEL_EXPORTER_OTLP_ENDPOINT, closers)
+  const limitStore = await openLimitStore(config, log, closers)
+  const app = await buildApp({
+    sources,
+    identity,
+    pricing,
+    ...appOf(config),
+    ...(limitStore && { limitStore }),
+    draining: drain.signal,
+    metrics,
+    ...(tracing && { tracing }),
+    log,
+  })
+  closers.add('http server', app, (it) => it.close())
+  await listening(app.listen({ host: config.HOST, port: config.PORT, backlog: BACKLOG }), config.PORT, 'PORT')
+  const stop = closers.add('checks', new AbortController(), (it) => it.abort())
+  void checks.watch(stop.signal, changes)
+  closers.add('drain', drain, (it) => it.begin())
+}
+
 /** Runs the HTTP API until a signal. */
 export const runApi = async (): Promise<void> => {
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`)
@@ -66,55 +115,7 @@ export const runApi = async (): Promise<void> => {
   configureChains(config.CHAINS)
   const log = createLogger({ level: config.LOG_LEVEL, process: 'api', secrets: secretsOf(config) })
   const drain = createDrain({ ms: config.DRAIN_MS, log })
-  await serve({ log, drainMs: config.DRAIN_MS }, async (closers) => {
-    const metrics = createMetrics()
-    const served = await serveMetrics({ metrics, ...metricsOf(config), log })
-    closers.add('metrics', served, (it) => it.close())
-    const chains = openChains(config, config.HEAD_MAX_AGE_MS, log, closers)
-    const { DATABASE_URL: url, DATABASE_READ_URL: copyUrl, API_POOL_SIZE: maxConnections } = config
-    const { API_QUERY_TIMEOUT_MS: timeoutMs } = config
-    const pool = { maxConnections, connectTimeoutMs: timeoutMs, statementTimeoutMs: timeoutMs, log }
-    const database = openDatabase({ ...pool, name: 'reads', url }, closers)
-    await requireVersionOf(database, log, closers)
-    const copy = copyUrl === undefined ? undefined : openDatabase({ ...pool, name: 'copy', url: copyUrl }, closers)
-    const reader = copy === undefined ? database : createReader({ copy, origin: database, log })
-    const changes = closers.add('changes', createChanges({ url, database: reader, log }), (it) => it.close())
-    const identity = createIdentity({
-      userinfoUrl: config.IDENTITY_USERINFO_URL,
-      claims: config.IDENTITY_CLAIMS,
-      timeoutMs: config.IDENTITY_TIMEOUT_MS,
-      now: performance.now.bind(performance),
-    })
-    closers.add('identity provider', identity, (it) => it.close())
-    const pricing = createPricingClient({ url: config.ENGINE_URL, timeoutMs: config.ENGINE_TIMEOUT_MS })
-    closers.add('pricing engine', pricing, (it) => it.close())
-    const checks = createChecks({ chains, pricing, writes: diamondFunctions, log })
-    const sources = createSources({ chains, database, reader, changes, checks, maxLagSeconds: config.MAX_LAG_SECONDS })
-    measureChains(metrics, chains)
-    measureDatabases(metrics, { reads: database, ...(copy && { copy }) })
-    showIndex(metrics, sources)
-    const limits = limitsOf(config)
-    const tracing = await openTracing(config.OTEL_EXPORTER_OTLP_ENDPOINT, closers)
-    const limitStore = await openLimitStore(config, log, closers)
-    const app = await buildApp({
-      sources,
-      identity,
-      pricing,
-      defaultChainId: config.DEFAULT_CHAIN_ID ?? config.CHAINS[0],
-      maxPageBytes: config.PAGE_CACHE_BYTES,
-      limits,
-      ...(limitStore && { limitStore }),
-      draining: drain.signal,
-      metrics,
-      ...(tracing && { tracing }),
-      log,
-    })
-    closers.add('http server', app, (it) => it.close())
-    await listening(app.listen({ host: config.HOST, port: config.PORT, backlog: BACKLOG }), config.PORT, 'PORT')
-    const stop = closers.add('checks', new AbortController(), (it) => it.abort())
-    void checks.watch(stop.signal, changes)
-    closers.add('drain', drain, (it) => it.begin())
-  })
+  await serve({ log, drainMs: config.DRAIN_MS }, (closers) => openApi(config, drain, log, closers))
 }
 
 const OPENAPI_FILE = packaged('docs/openapi.json')

@@ -4,8 +4,8 @@ import { createNode } from '../chain/pool/failover.ts'
 import { createEndpointRegistry } from '../chain/pool/registry.ts'
 import { environments } from '../config/environments.ts'
 import { type ConfigOf, load } from '../config/load.ts'
-import { metricsOf, ratesOf, secretsOf, signedDeploymentsOf } from '../config/parts.ts'
-import { createDrain } from '../lib/drain.ts'
+import { engineOf, metricsOf, secretsOf, signedDeploymentsOf } from '../config/parts.ts'
+import { createDrain, type Drain } from '../lib/drain.ts'
 import { errorText, OperatorError, ServiceError } from '../lib/errors.ts'
 import { type Closers, sleep } from '../lib/lifecycle.ts'
 import { createLogger, type Logger } from '../lib/log.ts'
@@ -18,7 +18,7 @@ import type { FindSet } from '../pricing/calibration-sets.ts'
 import type { SigningDeployment } from '../pricing/chain-times.ts'
 import { drawChart } from '../pricing/chart/chart.ts'
 import { ChartRequest } from '../pricing/chart/request.ts'
-import { type Engine, type EngineOptions, openEngine } from '../pricing/engine.ts'
+import { type Engine, openEngine } from '../pricing/engine.ts'
 import type { Quote } from '../pricing/messages.ts'
 import { buildEngineApp } from '../pricing/server.ts'
 import { configureChains } from '../protocol/chains.ts'
@@ -29,17 +29,6 @@ import { configureChains } from '../protocol/chains.ts'
  */
 
 type Config = ConfigOf<typeof environments.engine>
-
-const optionsOf = (config: Config): Omit<EngineOptions, 'deployments' | 'findSet' | 'now' | 'log'> => ({
-  key: config.ENGINE_PRIVATE_KEY,
-  chainIds: config.CHAINS,
-  isProduction: config.NODE_ENV === 'production',
-  ...ratesOf(config),
-  usdRateUrl: config.ENGINE_USD_RATE_URL,
-  localRatesFile: config.ENGINE_LOCAL_RATES_FILE,
-  volMarkups: config.ENGINE_VOL_MARKUPS,
-  maxStalenessDays: config.ENGINE_MAX_STALENESS_DAYS,
-})
 
 /** Maximum milliseconds of a query for stored calibrations. It is short because the engine can calibrate itself. */
 const FIND_WITHIN_MS = 2_000
@@ -74,30 +63,40 @@ const openDeployments = (config: Config, log: Logger, closers: Closers): Signing
     return { chainId, diamond, headTime: async () => (await head.latest()).timestamp }
   })
 
+/**
+ * Opens the pricing engine of a configuration, and what it needs. Each part closes with `closers`.
+ */
+export const openEngineService = async (
+  config: Config,
+  drain: Drain,
+  log: ReturnType<typeof createLogger>,
+  closers: Closers,
+): Promise<void> => {
+  const { DATABASE_URL: url } = config
+  const findSet = url === undefined ? undefined : await findIn(url, log, closers)
+  const deployments = config.ENGINE_PRIVATE_KEY === undefined ? [] : openDeployments(config, log, closers)
+  const engine = await openEngine({ ...engineOf(config), deployments, findSet, now: Date.now, log })
+  const metrics = createMetrics()
+  const served = await serveMetrics({ metrics, ...metricsOf(config), log })
+  closers.add('metrics', served, (it) => it.close())
+  const server = buildEngineApp({ engine, draining: drain.signal, metrics, log })
+  const app = closers.add('http server', server, (it) => it.close())
+  const listen = app.listen({ host: config.ENGINE_HOST, port: config.ENGINE_PORT })
+  await listening(listen, config.ENGINE_PORT, 'ENGINE_PORT')
+  log.info({ signer: engine.signerAddress }, 'engine started')
+  const stop = closers.add('refresh', new AbortController(), (it) => it.abort())
+  void keepFresh(engine, config.ENGINE_REFRESH_MS, log, stop.signal)
+  void engine.watchChains(stop.signal)
+  closers.add('drain', drain, (it) => it.begin())
+}
+
 /** Runs the pricing engine until a signal, with a periodic refresh of its rates. */
 export const runEngine = async (): Promise<void> => {
   const config = load(environments.engine)
   configureChains(config.CHAINS)
   const log = createLogger({ level: config.LOG_LEVEL, process: 'engine', secrets: secretsOf(config) })
   const drain = createDrain({ ms: config.DRAIN_MS, log })
-  await serve({ log, drainMs: config.DRAIN_MS }, async (closers) => {
-    const { DATABASE_URL: url } = config
-    const findSet = url === undefined ? undefined : await findIn(url, log, closers)
-    const deployments = config.ENGINE_PRIVATE_KEY === undefined ? [] : openDeployments(config, log, closers)
-    const engine = await openEngine({ ...optionsOf(config), deployments, findSet, now: Date.now, log })
-    const metrics = createMetrics()
-    const served = await serveMetrics({ metrics, ...metricsOf(config), log })
-    closers.add('metrics', served, (it) => it.close())
-    const server = buildEngineApp({ engine, draining: drain.signal, metrics, log })
-    const app = closers.add('http server', server, (it) => it.close())
-    const listen = app.listen({ host: config.ENGINE_HOST, port: config.ENGINE_PORT })
-    await listening(listen, config.ENGINE_PORT, 'ENGINE_PORT')
-    log.info({ signer: engine.signerAddress }, 'engine started')
-    const stop = closers.add('refresh', new AbortController(), (it) => it.abort())
-    void keepFresh(engine, config.ENGINE_REFRESH_MS, log, stop.signal)
-    void engine.watchChains(stop.signal)
-    closers.add('drain', drain, (it) => it.begin())
-  })
+  await serve({ log, drainMs: config.DRAIN_MS }, (closers) => openEngineService(config, drain, log, closers))
 }
 
 const keepFresh = async (engine: Engine, everyMs: number, log: Logger, signal: AbortSignal): Promise<void> => {
@@ -130,7 +129,7 @@ export const runChart = async (
   const now = at === undefined ? Date.now : () => at * 1000
   const alone = { key: undefined, deployments: [], findSet: undefined }
   const quoteOn = async (rates: { readonly synthetic?: true }): Promise<Quote> => {
-    const engine = await openEngine({ ...optionsOf(config), ...alone, ...rates, now, log })
+    const engine = await openEngine({ ...engineOf(config), ...alone, ...rates, now, log })
     return engine.quote(request)
   }
   const quote = await quoteOn({}).catch((fault: unknown) => {

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { measureChains } from '../chain/metrics.ts'
 import { environments } from '../config/environments.ts'
-import { load } from '../config/load.ts'
+import { type ConfigOf, load } from '../config/load.ts'
 import { metricsOf, ratesOf, secretsOf } from '../config/parts.ts'
 import { appendSet, newestSet } from '../db/calibrations.ts'
 import { requestSweep } from '../db/index/refresh-queue.ts'
@@ -19,8 +19,8 @@ import { createObserver } from '../indexer/observer.ts'
 import { watchStartBlock } from '../indexer/start-block.ts'
 import { measureJobs } from '../jobs/metrics.ts'
 import { createJobs } from '../jobs/run.ts'
-import { sleep } from '../lib/lifecycle.ts'
-import { createLogger } from '../lib/log.ts'
+import { type Closers, sleep } from '../lib/lifecycle.ts'
+import { createLogger, type Logger } from '../lib/log.ts'
 import { createMetrics } from '../lib/metrics.ts'
 import { serveMetrics } from '../lib/metrics-server.ts'
 import { createPace } from '../lib/pace.ts'
@@ -70,124 +70,131 @@ const MOST_SLICES = 1_000
 /** Milliseconds after its start at which a worker begins its deferrable jobs. */
 const SETTLED_AFTER_MS = 5_000
 
+/**
+ * Opens the worker of a configuration: the indexer and its jobs. Each part closes with `closers`.
+ */
+export const openWorker = async (
+  config: ConfigOf<typeof environments.worker>,
+  log: Logger,
+  closers: Closers,
+): Promise<void> => {
+  const metrics = createMetrics()
+  const served = await serveMetrics({ metrics, ...metricsOf(config), log })
+  closers.add('metrics', served, (it) => it.close())
+  const chains = openChains(config, config.POLL_MS, log, closers)
+  const { DATABASE_URL: url, WORKER_POOL_SIZE: maxConnections } = config
+  const pool = { url, statementTimeoutMs: WORK_WITHIN_MS, connectTimeoutMs: CONNECT_WITHIN_MS, log }
+  const database = openDatabase({ ...pool, name: 'jobs', maxConnections }, closers)
+  await requireVersionOf(database, log, closers)
+  const stop = new AbortController()
+  // Every chain listens to this signal.
+  setMaxListeners(0, stop.signal)
+  // A separate pool, so that the index never waits behind jobs.
+  const indexing = openDatabase({ ...pool, name: 'index', maxConnections: chains.size, signal: stop.signal }, closers)
+  const jobs = closers.add('jobs', createJobs({ redisUrl: config.REDIS_URL, prefix: config.JOBS_PREFIX, log }), (it) =>
+    it.close(),
+  )
+  configureChains([...chains.keys()])
+  measureChains(metrics, chains)
+  measureDatabases(metrics, { jobs: database, index: indexing })
+  measureJobs(metrics, jobs)
+  measureWebhooks(metrics, database)
+  const calibrate = createCalibrator({
+    market: openMarket({ ...ratesOf(config), now: Date.now, log }),
+    find: (model) => newestSet(database, model),
+    append: (model, pairs) => appendSet(database, model, pairs),
+    log,
+  })
+  const observers = new Map(
+    [...chains].map(([chainId, chain]) => {
+      const pace = createPace(OBSERVE_AT_MOST_EVERY_MS)
+      return [chainId, { ...createObserver({ chain, database, log }), pace }] as const
+    }),
+  )
+  const histories = new Map(
+    [...chains].map(([chainId, chain]) => [chainId, createFeeHistory({ chain, database, log })]),
+  )
+  // Endpoints are many. On a busy machine their work would keep every connection from the observers.
+  const half = limitConnections(database, Math.max(1, Math.floor(maxConnections / 2)))
+  const delivering = config.WEBHOOKS_KEY && {
+    ...{ database: half, vault: createVault(config.WEBHOOKS_KEY), now: Date.now, random: Math.random },
+    post: createPost({ allowsLoopback: config.WEBHOOKS_ALLOW_LOOPBACK }),
+  }
+  const request = (endpoint: string): Promise<void> => jobs.add('deliver', { endpoint })
+  const webhooks = createWebhookJobs(database, delivering ?? null, request)
+  await jobs.work({
+    // The queue may hold jobs of chains that only other workers have, or that were removed from CHAINS: they are
+    // skipped.
+    async sweep({ chainId }, signal) {
+      if (!chains.has(chainId)) return
+      await requestSweep(database, chainId, signal)
+      await jobs.add('observe', { chainId })
+    },
+    async observe({ chainId }, signal) {
+      const observer = observers.get(chainId)
+      if (observer === undefined) return
+      await observer.pace(signal)
+      await observer.observeAll(signal)
+    },
+    async audit({ chainId }, signal) {
+      const chain = chains.get(chainId)
+      if (chain === undefined) return
+      const slice = { chain, database, confirm: createConfirm(chain), signal, log }
+      // One slice per run, and many without a pause after an upgrade.
+      for (let slices = 0; slices < MOST_SLICES && (await auditSlice(slice)); slices += 1)
+        if (signal.aborted || !(await isAuditDue(database, chainId))) return
+    },
+    async render({ chainId }, signal) {
+      const chain = chains.get(chainId)
+      if (chain === undefined) return
+      const renderer = createRenderer(chain.deployment)
+      const rows = await rerender(database, chainId, renderer, signal)
+      if (rows > 0) log.info({ chainId, rows }, 'rows of lists were rendered again')
+    },
+    async fees({ chainId }, signal) {
+      await histories.get(chainId)?.fill(signal)
+    },
+    async finalize({ chainId }, signal) {
+      const chain = chains.get(chainId)
+      if (chain !== undefined) await reportFinalSettlements({ chain, database }, signal)
+    },
+    dispatch: () => webhooks.dispatch(),
+    deliver: (payload, signal) => webhooks.deliver(payload, signal),
+    calibrate: (_, signal) => calibrate(signal),
+  })
+
+  const following = Promise.all(
+    [...chains].map(([chainId, chain]) => {
+      const onWrite = (): void => jobs.ask('observe', { chainId })
+      const session = openDatabase({ ...pool, maxConnections: 1 }, closers)
+      return follow({ chain, database: indexing, session, pollMs: config.POLL_MS, onWrite, log }, stop.signal)
+    }),
+  )
+  const watching = Promise.all([...chains.values()].map((chain) => watchStartBlock({ chain, log }, stop.signal)))
+  closers.add('followers', stop, async (it) => {
+    it.abort()
+    await Promise.all([following, watching])
+  })
+  void whenSettled(stop.signal, async () => {
+    for (const chainId of chains.keys()) {
+      await jobs.repeat('observe', { chainId }, OBSERVE_EVERY_MS)
+      await jobs.repeat('sweep', { chainId }, SWEEP_EVERY_MS)
+      await jobs.repeat('audit', { chainId }, AUDIT_EVERY_MS)
+      await jobs.repeat('render', { chainId }, RENDER_EVERY_MS)
+      await jobs.repeat('fees', { chainId }, FEES_EVERY_MS)
+      await jobs.repeat('finalize', { chainId }, FINALIZE_EVERY_MS)
+    }
+    await jobs.repeat('dispatch', {}, DISPATCH_EVERY_MS)
+    await jobs.repeat('calibrate', {}, config.CALIBRATION_INTERVAL_MS)
+  })
+  log.info({ jobs: config.REDIS_URL === undefined ? 'in process' : 'redis' }, 'worker started')
+}
+
 /** Runs the indexer and its jobs until a signal. */
 export const runWorker = async (): Promise<void> => {
   const config = load(environments.worker)
   const log = createLogger({ level: config.LOG_LEVEL, process: 'worker', secrets: secretsOf(config) })
-  await serve({ log }, async (closers) => {
-    const metrics = createMetrics()
-    const served = await serveMetrics({ metrics, ...metricsOf(config), log })
-    closers.add('metrics', served, (it) => it.close())
-    const chains = openChains(config, config.POLL_MS, log, closers)
-    const { DATABASE_URL: url, WORKER_POOL_SIZE: maxConnections } = config
-    const pool = { url, statementTimeoutMs: WORK_WITHIN_MS, connectTimeoutMs: CONNECT_WITHIN_MS, log }
-    const database = openDatabase({ ...pool, name: 'jobs', maxConnections }, closers)
-    await requireVersionOf(database, log, closers)
-    const stop = new AbortController()
-    // Every chain listens to this signal.
-    setMaxListeners(0, stop.signal)
-    // A separate pool, so that the index never waits behind jobs.
-    const indexing = openDatabase({ ...pool, name: 'index', maxConnections: chains.size, signal: stop.signal }, closers)
-    const jobs = closers.add(
-      'jobs',
-      createJobs({ redisUrl: config.REDIS_URL, prefix: config.JOBS_PREFIX, log }),
-      (it) => it.close(),
-    )
-    configureChains([...chains.keys()])
-    measureChains(metrics, chains)
-    measureDatabases(metrics, { jobs: database, index: indexing })
-    measureJobs(metrics, jobs)
-    measureWebhooks(metrics, database)
-    const calibrate = createCalibrator({
-      market: openMarket({ ...ratesOf(config), now: Date.now, log }),
-      find: (model) => newestSet(database, model),
-      append: (model, pairs) => appendSet(database, model, pairs),
-      log,
-    })
-    const observers = new Map(
-      [...chains].map(([chainId, chain]) => {
-        const pace = createPace(OBSERVE_AT_MOST_EVERY_MS)
-        return [chainId, { ...createObserver({ chain, database, log }), pace }] as const
-      }),
-    )
-    const histories = new Map(
-      [...chains].map(([chainId, chain]) => [chainId, createFeeHistory({ chain, database, log })]),
-    )
-    // Endpoints are many. On a busy machine their work would keep every connection from the observers.
-    const half = limitConnections(database, Math.max(1, Math.floor(maxConnections / 2)))
-    const delivering = config.WEBHOOKS_KEY && {
-      ...{ database: half, vault: createVault(config.WEBHOOKS_KEY), now: Date.now, random: Math.random },
-      post: createPost({ allowsLoopback: config.WEBHOOKS_ALLOW_LOOPBACK }),
-    }
-    const request = (endpoint: string): Promise<void> => jobs.add('deliver', { endpoint })
-    const webhooks = createWebhookJobs(database, delivering ?? null, request)
-    await jobs.work({
-      // The queue may hold jobs of chains that only other workers have, or that were removed from CHAINS: they are
-      // skipped.
-      async sweep({ chainId }, signal) {
-        if (!chains.has(chainId)) return
-        await requestSweep(database, chainId, signal)
-        await jobs.add('observe', { chainId })
-      },
-      async observe({ chainId }, signal) {
-        const observer = observers.get(chainId)
-        if (observer === undefined) return
-        await observer.pace(signal)
-        await observer.observeAll(signal)
-      },
-      async audit({ chainId }, signal) {
-        const chain = chains.get(chainId)
-        if (chain === undefined) return
-        const slice = { chain, database, confirm: createConfirm(chain), signal, log }
-        // One slice per run, and many without a pause after an upgrade.
-        for (let slices = 0; slices < MOST_SLICES && (await auditSlice(slice)); slices += 1)
-          if (signal.aborted || !(await isAuditDue(database, chainId))) return
-      },
-      async render({ chainId }, signal) {
-        const chain = chains.get(chainId)
-        if (chain === undefined) return
-        const renderer = createRenderer(chain.deployment)
-        const rows = await rerender(database, chainId, renderer, signal)
-        if (rows > 0) log.info({ chainId, rows }, 'rows of lists were rendered again')
-      },
-      async fees({ chainId }, signal) {
-        await histories.get(chainId)?.fill(signal)
-      },
-      async finalize({ chainId }, signal) {
-        const chain = chains.get(chainId)
-        if (chain !== undefined) await reportFinalSettlements({ chain, database }, signal)
-      },
-      dispatch: () => webhooks.dispatch(),
-      deliver: (payload, signal) => webhooks.deliver(payload, signal),
-      calibrate: (_, signal) => calibrate(signal),
-    })
-
-    const following = Promise.all(
-      [...chains].map(([chainId, chain]) => {
-        const onWrite = (): void => jobs.ask('observe', { chainId })
-        const session = openDatabase({ ...pool, maxConnections: 1 }, closers)
-        return follow({ chain, database: indexing, session, pollMs: config.POLL_MS, onWrite, log }, stop.signal)
-      }),
-    )
-    const watching = Promise.all([...chains.values()].map((chain) => watchStartBlock({ chain, log }, stop.signal)))
-    closers.add('followers', stop, async (it) => {
-      it.abort()
-      await Promise.all([following, watching])
-    })
-    void whenSettled(stop.signal, async () => {
-      for (const chainId of chains.keys()) {
-        await jobs.repeat('observe', { chainId }, OBSERVE_EVERY_MS)
-        await jobs.repeat('sweep', { chainId }, SWEEP_EVERY_MS)
-        await jobs.repeat('audit', { chainId }, AUDIT_EVERY_MS)
-        await jobs.repeat('render', { chainId }, RENDER_EVERY_MS)
-        await jobs.repeat('fees', { chainId }, FEES_EVERY_MS)
-        await jobs.repeat('finalize', { chainId }, FINALIZE_EVERY_MS)
-      }
-      await jobs.repeat('dispatch', {}, DISPATCH_EVERY_MS)
-      await jobs.repeat('calibrate', {}, config.CALIBRATION_INTERVAL_MS)
-    })
-    log.info({ jobs: config.REDIS_URL === undefined ? 'in process' : 'redis' }, 'worker started')
-  })
+  await serve({ log }, (closers) => openWorker(config, log, closers))
 }
 
 /**

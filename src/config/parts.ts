@@ -66,7 +66,7 @@ export const metricsOf = (
 })
 
 /** The API's limits in a parsed environment. */
-export const limitsOf = (config: z.output<z.ZodObject<typeof api>>): Limits => ({
+const limitsOf = (config: z.output<z.ZodObject<typeof api>>): Limits => ({
   requestsPerMinute: config.RATE_LIMIT_PER_MINUTE,
   maxStreams: config.MAX_STREAMS,
   maxStreamsPerClient: config.MAX_STREAMS_PER_CLIENT,
@@ -77,6 +77,47 @@ export const limitsOf = (config: z.output<z.ZodObject<typeof api>>): Limits => (
   maxUnreadBytes: config.MAX_UNREAD_BYTES,
   connections: config.API_POOL_SIZE,
   trustedProxies: config.TRUSTED_PROXIES,
+})
+
+/** The API's connections to a database. */
+export const poolOf = (
+  config: Pick<ConfigOf<typeof environments.api>, 'API_POOL_SIZE' | 'API_QUERY_TIMEOUT_MS'>,
+): { readonly maxConnections: number; readonly connectTimeoutMs: number; readonly statementTimeoutMs: number } => ({
+  maxConnections: config.API_POOL_SIZE,
+  connectTimeoutMs: config.API_QUERY_TIMEOUT_MS,
+  statementTimeoutMs: config.API_QUERY_TIMEOUT_MS,
+})
+
+/** The identity provider of an API. */
+export const identityOf = (config: ConfigOf<typeof environments.api>) => ({
+  userinfoUrl: config.IDENTITY_USERINFO_URL,
+  claims: config.IDENTITY_CLAIMS,
+  timeoutMs: config.IDENTITY_TIMEOUT_MS,
+})
+
+/** The pricing engine of an API. */
+export const pricingOf = (config: ConfigOf<typeof environments.api>) => ({
+  url: config.ENGINE_URL,
+  timeoutMs: config.ENGINE_TIMEOUT_MS,
+})
+
+/** What an API answers with. */
+export const appOf = (config: ConfigOf<typeof environments.api>) => ({
+  defaultChainId: config.DEFAULT_CHAIN_ID ?? config.CHAINS[0],
+  maxPageBytes: config.PAGE_CACHE_BYTES,
+  limits: limitsOf(config),
+})
+
+/** What an engine prices with and signs. */
+export const engineOf = (config: ConfigOf<typeof environments.engine>) => ({
+  key: config.ENGINE_PRIVATE_KEY,
+  chainIds: config.CHAINS,
+  isProduction: config.NODE_ENV === 'production',
+  ...ratesOf(config),
+  usdRateUrl: config.ENGINE_USD_RATE_URL,
+  localRatesFile: config.ENGINE_LOCAL_RATES_FILE,
+  volMarkups: config.ENGINE_VOL_MARKUPS,
+  maxStalenessDays: config.ENGINE_MAX_STALENESS_DAYS,
 })
 
 /** The texts of an environment that no log may show: every part of node URLs, and the credentials in other values. */

@@ -12,11 +12,15 @@ const ANSWER_WITHIN_MS = 7_000
  * reconnect elsewhere between two requests and never in the middle of one. The returned function closes at once every
  * connection without a complete unanswered request: idle ones, and those whose request has arrived only in part, for
  * which the server's own `close` would wait. Each other connection closes after its response, or when the time for
- * that is over.
+ * that is over, after `answerWithinMs`.
  *
  * @example app.addHook('preClose', closesHalfOpen(app.server, drain.signal))
  */
-export const closesHalfOpen = (server: Server, draining: AbortSignal): (() => Promise<void>) => {
+export const closesHalfOpen = (
+  server: Server,
+  draining: AbortSignal,
+  answerWithinMs = ANSWER_WITHIN_MS,
+): (() => Promise<void>) => {
   const connections = new Map<Socket, Set<ServerResponse>>()
   let closing = false
   // The server calls this when it closes. Its own one ends connections whose response is complete and not yet received.
@@ -53,6 +57,6 @@ export const closesHalfOpen = (server: Server, draining: AbortSignal): (() => Pr
     for (const socket of connections.keys()) if (!isWaiting(socket)) socket.destroy()
     setTimeout(() => {
       for (const socket of connections.keys()) socket.destroy()
-    }, ANSWER_WITHIN_MS).unref()
+    }, answerWithinMs).unref()
   }
 }

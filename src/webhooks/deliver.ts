@@ -4,17 +4,19 @@ import { CLAIM_MS, claimDeliveries, type Delivery } from '../db/webhooks/deliver
 import { changeEndpoint, type Endpoint, readEndpoint } from '../db/webhooks/endpoints.ts'
 import { errorText } from '../lib/errors.ts'
 import { attempts } from './channel.ts'
-import { fillDeliveries } from './fill.ts'
+import { type FillSizes, fillDeliveries } from './fill.ts'
 import type { Post, Posted } from './post.ts'
 import { MAX_ATTEMPTS, nextAttempt, retryAfterMs } from './schedule.ts'
 import type { Vault } from './secrets.ts'
 import { sign } from './signature.ts'
 
-/** Messages of an endpoint that are sent at once. */
-const AT_ONCE = 10
-
-/** Rounds of one job. What is left then has its turn after other endpoints. */
-const MAX_ROUNDS = 50
+/** How much one job does. */
+type DeliverSizes = FillSizes & {
+  /** Messages of an endpoint that are sent at once; 10 by default. */
+  readonly atOnce?: number | undefined
+  /** Rounds of one job; 50 by default. What is left then has its turn after other endpoints. */
+  readonly rounds?: number | undefined
+}
 
 const GONE = 410
 
@@ -26,6 +28,7 @@ export type Delivering = {
   /** The time in Unix milliseconds. */
   readonly now: () => number
   readonly random: () => number
+  readonly sizes?: DeliverSizes
 }
 
 /** The secrets that sign messages of an endpoint at a time. */
@@ -49,9 +52,10 @@ const stateAfter = (status: number | undefined, isLast: boolean): Endpoint['stat
  * when a secret cannot be decrypted.
  */
 export const deliver = async (to: Delivering, id: string, signal: AbortSignal): Promise<void> => {
-  const { database, vault, post, now, random } = to
+  const { database, vault, post, now, random, sizes = {} } = to
+  const { atOnce = 10, rounds = 50 } = sizes
 
-  /** Attempts that are not recorded yet, at most `AT_ONCE`, and when the earlier ones are. */
+  /** Attempts that are not recorded yet, at most `atOnce`, and when the earlier ones are. */
   const unrecorded: Attempt[] = []
   let recorded = Promise.resolve()
 
@@ -105,13 +109,13 @@ export const deliver = async (to: Delivering, id: string, signal: AbortSignal): 
     }
   }
 
-  while (!signal.aborted && (await fillDeliveries(database, id, new Date(now()))));
-  for (let round = 0; round < MAX_ROUNDS && !signal.aborted; round += 1) {
+  while (!signal.aborted && (await fillDeliveries(database, id, new Date(now()), sizes)));
+  for (let round = 0; round < rounds && !signal.aborted; round += 1) {
     const endpoint = await database.run((handle) => readEndpoint(handle, id))
     const at = new Date(now())
     if (endpoint?.state !== 'active' || (endpoint.retryAt !== null && endpoint.retryAt > at)) return
     const secrets = await secretsNow(endpoint, at)
-    const limit = endpoint.failingSince === null ? AT_ONCE : 1
+    const limit = endpoint.failingSince === null ? atOnce : 1
     const claimed = await claimDeliveries(database, id, limit, now, signal)
     if (claimed.length === 0) return
     // All have ended when the job ends: the next one may begin at once.

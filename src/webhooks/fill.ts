@@ -4,11 +4,13 @@ import { type Aspect, aspectNames } from '../db/queries/feed.ts'
 import { lockEndpoint, type NewDelivery, storeDeliveries, takeBack, waitingOf } from '../db/webhooks/deliveries.ts'
 import { type Message, messagesAfter } from './messages.ts'
 
-/** Items of each feed that one transaction turns into deliveries. */
-const PAGE = 500
-
-/** Deliveries of an endpoint that wait, before its cursor stops. The feeds keep what comes after it. */
-const MAX_WAITING = 10_000
+/** How much is turned into deliveries. */
+export type FillSizes = {
+  /** Items of each feed that one transaction turns into deliveries; 500 by default. */
+  readonly page?: number | undefined
+  /** Deliveries of an endpoint that wait, before its cursor stops; 10,000 by default. The feeds keep what comes after it. */
+  readonly maxWaiting?: number | undefined
+}
 
 /** The body of a message: type, time and data as Standard Webhooks recommends, and the cursor of the feed. */
 export const bodyOf = ({ type, cursor, data }: Pick<Message, 'type' | 'cursor' | 'data'>, at: Date): string =>
@@ -42,11 +44,16 @@ const combined = (messages: readonly Message[]): Message[] => {
  *
  * @example while (await fillDeliveries(database, endpoint, new Date()));
  */
-export const fillDeliveries = (database: Database, id: string, now: Date): Promise<boolean> =>
+export const fillDeliveries = (
+  database: Database,
+  id: string,
+  now: Date,
+  { page = 500, maxWaiting = 10_000 }: FillSizes = {},
+): Promise<boolean> =>
   database.transaction(async (handle) => {
     const endpoint = await lockEndpoint(handle, id)
-    if (endpoint === undefined || (await waitingOf(handle, id)) >= MAX_WAITING) return false
-    const { messages: found, next } = await messagesAfter(handle, endpoint, PAGE)
+    if (endpoint === undefined || (await waitingOf(handle, id)) >= maxWaiting) return false
+    const { messages: found, next } = await messagesAfter(handle, endpoint, page)
     const replacing = found.filter(({ replaces }) => replaces).map(({ entity }) => entity)
     const replaced = replacing.length === 0 ? [] : await takeBack(handle, id, replacing)
     const waiting = replaced.map(

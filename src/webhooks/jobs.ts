@@ -20,6 +20,7 @@ export const createWebhookJobs = (
   database: Database,
   to: Delivering | null,
   request: (endpoint: string) => Promise<void>,
+  mostPruned = MOST_PRUNED,
 ) => ({
   /** Requests deliveries to the endpoints that something is due for, and deletes old deliveries. */
   async dispatch(): Promise<void> {
@@ -27,7 +28,7 @@ export const createWebhookJobs = (
     const now = to.now()
     for (const endpoint of await database.run((handle) => dueEndpoints(handle, new Date(now)))) await request(endpoint)
     const before = { delivered: new Date(now - KEPT_MS.delivered), dead: new Date(now - KEPT_MS.dead) }
-    await database.run((handle) => pruneDeliveries(handle, before, MOST_PRUNED))
+    await database.run((handle) => pruneDeliveries(handle, before, mostPruned))
   },
   async deliver({ endpoint }: { readonly endpoint: string }, signal: AbortSignal): Promise<void> {
     if (to !== null) await deliver(to, endpoint, signal)

@@ -26,6 +26,7 @@ export type PostOptions = {
   /** Resolves names; by the name servers of the operating system by default. */
   readonly resolve?: Resolve
   readonly timeoutMs?: number
+  readonly maxBeforeStatus?: number
 }
 
 /**
@@ -36,6 +37,7 @@ export const createPost = ({
   allowsLoopback,
   resolve = createResolve(),
   timeoutMs = TIMEOUT_MS,
+  maxBeforeStatus = MAX_BEFORE_STATUS,
 }: PostOptions): Post => {
   const attempt = (text: string, headers: SignedHeaders, body: string, signal: AbortSignal): Promise<Posted> =>
     new Promise((done, fail) => {
@@ -66,7 +68,7 @@ export const createPost = ({
         let before = 0
         socket.on('data', ({ length }: Buffer) => {
           before += length
-          if (before > MAX_BEFORE_STATUS) sent.destroy(new Error(`no status within ${MAX_BEFORE_STATUS} bytes`))
+          if (before > maxBeforeStatus) sent.destroy(new Error(`no status within ${maxBeforeStatus} bytes`))
         })
       })
       sent.on('error', fail)

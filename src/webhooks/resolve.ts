@@ -13,8 +13,8 @@ const LOCAL_NAME = 'localhost'
  * Creates a function that asks the name servers: by default those of the operating system. `dns.lookup` would occupy
  * threads that the lookups of nodes and databases need, for as long as a name server takes.
  */
-export const createResolve = (servers?: readonly string[]): Resolve => {
-  const resolver = new promises.Resolver(RESOLVER)
+export const createResolve = (servers?: readonly string[], options = RESOLVER): Resolve => {
+  const resolver = new promises.Resolver(options)
   if (servers !== undefined) resolver.setServers(servers)
   return async (name) => {
     if (name === LOCAL_NAME) return promises.lookup(name, { all: true })

@@ -22,3 +22,15 @@ test('a failure that lasts is logged at ever longer intervals', () => {
   const logged = Array.from({ length: 20 }, (_, times) => times).filter(isLogged)
   expect(logged).toEqual([1, 2, 4, 8, 16])
 })
+
+test.each([
+  [0, 0, 50],
+  [0, 1, 100],
+  [1, 0.5, 150],
+  [5, 1, 3_200],
+  [6, 0, 2_500],
+  [6, 1, 5_000],
+  [2_000, 1, 5_000],
+])('retry %i at the random number %d waits %i ms', (attempt, random, ms) => {
+  expect(backoffMs(attempt, 100, 5_000, () => random)).toBe(ms)
+})

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
 import { createConcurrencyLimit } from '../../src/lib/concurrency-limit.ts'
 
@@ -118,4 +119,58 @@ test('tasks without a client may take all slots', async () => {
   await expect(limited(async () => {})).rejects.toThrow('overloaded')
   for (const end of ends) end()
   await Promise.all(all)
+})
+
+test('a client with half of the slots is passed over also when only its tasks wait, and others begin', async () => {
+  const limited = createConcurrencyLimit({ atOnce: 4, waiting: 9, refuse: () => new Error('overloaded') })
+  const begun: string[] = []
+  const ends = new Map<string, () => void>()
+  const run = (name: string, client: string): Promise<void> =>
+    limited(
+      () => {
+        begun.push(name)
+        return new Promise<void>((resolve) => ends.set(name, resolve))
+      },
+      undefined,
+      client,
+    )
+  const all = ['a1', 'a2', 'a3', 'b1', 'c1'].map((name) => run(name, name.slice(0, 1)))
+  ends.get('b1')?.()
+  await all[3]
+  expect(begun).toEqual(['a1', 'a2', 'b1', 'c1'])
+  all.push(run('d1', 'd'), run('d2', 'd'), run('e1', 'e'))
+  expect(begun.slice(4)).toEqual(['d1'])
+  ends.get('c1')?.()
+  await all[4]
+  expect(begun.slice(5)).toEqual(['d2'])
+  for (const name of ['a1', 'a2', 'd1', 'd2', 'a3', 'e1']) {
+    await expect.poll(() => ends.has(name), { timeout: 5_000 }).toBe(true)
+    ends.get(name)?.()
+  }
+  await Promise.all(all)
+})
+
+test('a slot that was handed over counts as taken, and a signal keeps no listener of a task that began', async () => {
+  const limited = createConcurrencyLimit({ atOnce: 1, waiting: 2, refuse: () => new Error('overloaded') })
+  const { signal } = new AbortController()
+  const begun: number[] = []
+  const ends: (() => void)[] = []
+  const run = (name: number): Promise<void> =>
+    limited(() => {
+      begun.push(name)
+      return new Promise<void>((resolve) => ends.push(resolve))
+    }, signal)
+  const all = [run(1), run(2)]
+  expect(getEventListeners(signal, 'abort')).toHaveLength(1)
+  ends[0]?.()
+  await all[0]
+  expect(getEventListeners(signal, 'abort')).toEqual([])
+  all.push(run(3), run(4))
+  expect(begun).toEqual([1, 2])
+  await expect(run(5)).rejects.toThrow('overloaded')
+  for (const nth of [1, 2, 3]) {
+    ends[nth]?.()
+    await all[nth]
+  }
+  expect(begun).toEqual([1, 2, 3, 4])
 })

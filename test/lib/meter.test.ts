@@ -38,3 +38,19 @@ test('on a terminal one line is rewritten in place and cleared at the end', () =
   expect(written.every((text) => text.startsWith('\r\u001b[K') && !text.includes('\n'))).toBe(true)
   expect(written.at(-1)).toBe('\r\u001b[K')
 })
+
+test('another task begins a new count', () => {
+  const written: string[] = []
+  let ms = 0
+  const meter = createMeter({ stream: { write: (text) => written.push(text) }, now: () => ms })
+  for (const [at, what, done] of [
+    [0, 'rows', 0],
+    [10_000, 'rows', 50],
+    [11_000, 'events', 0],
+    [21_000, 'events', 200],
+  ] as const) {
+    ms = at
+    meter.show(what, done, 100)
+  }
+  expect(written).toEqual(['rows 50 of 100, 5 a second, 00:10 left\n', 'events 200 of 100, 20 a second, 00:00 left\n'])
+})

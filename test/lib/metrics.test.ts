@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { pino } from 'pino'
 import { Gauge } from 'prom-client'
 import { afterEach, expect, test } from 'vitest'
@@ -38,6 +40,22 @@ test('a taken port is not fatal, and `off` opens no port', async () => {
   if (port === null) throw new Error('the first server has no port')
   expect((await serve(port)).port).toBeNull()
   expect((await serve('off')).port).toBeNull()
+})
+
+test('a failure to collect is answered with 500, and the server closes with connections that are open', async () => {
+  const metrics = createMetrics()
+  new Gauge({ name: 'fx_bad', help: 'Fails', registers: [metrics], collect: () => Promise.reject(new Error('no')) })
+  const server = await serveMetrics({ metrics, host, port: 0, log })
+  expect((await fetch(`http://${host}:${server.port}/metrics`)).status).toBe(500)
+  const socket = connect(server.port ?? 0, host)
+  await once(socket, 'connect')
+  const ended = new Promise((resolve) => socket.on('error', () => {}).once('close', resolve))
+  socket.write('GET /metrics HTTP/1.1\r\n')
+  await server.close()
+  await ended
+  const { port } = await serve(0)
+  const without = await serveMetrics({ metrics: createMetrics(), host, port: port ?? 0, log })
+  expect([without.port, await without.close()]).toEqual([null, undefined])
 })
 
 test('derived values are read once per scrape, and unknown ones are left out', async () => {

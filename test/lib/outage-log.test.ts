@@ -16,6 +16,7 @@ const open = () => {
     wait: (ms: number) => {
       at += ms
     },
+    raw: () => lines.splice(0),
     lines: () => lines.splice(0).map(({ msg, fault, failures }) => [msg, fault, failures]),
   }
 }
@@ -69,4 +70,12 @@ test('outages with the same fault within 10 s are logged once', () => {
   wait(10_000)
   outages.failed(new Error('again'))
   expect(lines()).toEqual([['down', 'again', 4]])
+})
+
+test('an outage lasts from its first failure to its last one', () => {
+  const { outages, wait, raw } = open()
+  for (let second = 0; second < 3; second += 1, wait(1_000)) outages.failed(new Error('refused'))
+  wait(5_000)
+  outages.worked()
+  expect(raw().at(-1)).toMatchObject({ msg: 'up', downMs: 2_000 })
 })

@@ -17,6 +17,8 @@ describe('a JSON body', () => {
   test.each([
     ['as long as the limit', JSON.stringify('x'.repeat(MAX - 2))],
     ['nested as deep as the limit', nested(32)],
+    ['of as many values as the limit', JSON.stringify(Array.from({ length: 1_024 }, () => 1))],
+    ['of many shallow objects', JSON.stringify(Array.from({ length: 400 }, () => ({ a: 1 })))],
     ['of many shallow lists', JSON.stringify(Array.from({ length: 500 }, () => []))],
     ['with brackets in a string', JSON.stringify({ text: '[{'.repeat(100) })],
     ['with brackets after an escaped quote', JSON.stringify({ text: `"${'['.repeat(100)}` })],
@@ -31,6 +33,7 @@ describe('a JSON body', () => {
     ['nested deeper than the limit', nested(33), 'nested more than 32 levels deep'],
     ['nested deeper in an object', `{"a":${nested(32)}}`, 'nested more than 32 levels deep'],
     ['nested deeper after a string that ends in a backslash', `["\\\\",${nested(32)}]`, 'nested more than 32 levels'],
+    ['of one value more', JSON.stringify(Array.from({ length: 1_025 }, () => 1)), 'more than 1024 values'],
     ['of too many numbers', JSON.stringify(Array.from({ length: 1_100 }, () => 1)), 'more than 1024 values'],
     ['of too many lists', JSON.stringify(Array.from({ length: 600 }, () => [])), 'more than 1024 values'],
   ])('%s is refused', async (_, text, message) => {
@@ -57,10 +60,41 @@ describe('a JSON body', () => {
   })
 })
 
+describe('a body of which a part is read ahead', () => {
+  const whole = async (values: number, rest: string, restored: unknown = 'restored') =>
+    readJson(inChunks('[1,2]'), MAX, () => ({ rest: Buffer.from(rest), values, restore: () => restored }))
+
+  test('is the rest with that part', async () => {
+    expect(await whole(1_023, '[]')).toBe('restored')
+  })
+
+  test.each([
+    ['has too many values together', 1_024, '[]'],
+    ['is nested too deep', 0, nested(33)],
+  ])('is parsed as a whole when it %s', async (_, values, rest) => {
+    expect(await whole(values, rest)).toEqual([1, 2])
+  })
+
+  test('is parsed as a whole without that part, or when it belongs elsewhere', async () => {
+    expect(await readJson(inChunks('[1,2]'), MAX, () => null)).toEqual([1, 2])
+    expect(
+      await readJson(inChunks('[1,2]'), MAX, () => ({ rest: Buffer.from('[]'), values: 0, restore: () => undefined })),
+    ).toEqual([1, 2])
+  })
+})
+
 describe('a text from another service', () => {
   test('is not cut up to 2048 characters', () => {
     const text = 'x'.repeat(2_048)
     expect(truncate(text)).toBe(text)
+  })
+
+  test('is cut at the last blank that leaves room for the ellipsis', () => {
+    const cut = truncate(`${'a'.repeat(2_046)} ${'b'.repeat(10)}`)
+    expect(cut).toBe(`${'a'.repeat(2_046)} …`)
+    expect(cut).toHaveLength(2_048)
+    expect(truncate(`${'a'.repeat(2_047)} ${'b'.repeat(10)}`)).toBe(' …')
+    expect(truncate(`b ${'a'.repeat(2_047)}`)).toBe('b …')
   })
 
   test('is cut between two words, so that no part of a key remains', () => {

@@ -23,3 +23,16 @@ test('secrets are removed from every position of a text, the longest first, and 
   expect(scrub(JSON.stringify({ fault: 'a"b\\c' }))).toBe('{"fault":"<secret>"}')
   expect(createScrub([])('as it is')).toBe('as it is')
 })
+
+test('a part of eight letters may be a key, and a credential has five at least', () => {
+  expect(partsOf('http://127.0.0.1/12345678/1234567')).toContain('12345678')
+  expect(partsOf('http://127.0.0.1/12345678/1234567')).not.toContain('1234567')
+  expect(credentialsOf('postgres://u:12345@db/fx')).toEqual(['12345'])
+  expect(credentialsOf('postgres://u:1234@db/fx')).toEqual([])
+  expect(credentialsOf('https://a.example/?id=12345')).toEqual(['12345'])
+  expect(credentialsOf('postgres://u@db/fx?sslmode=12345')).toEqual([])
+})
+
+test('an empty secret is removed from nothing', () => {
+  expect(createScrub(['', 'hidden'])('a hidden b')).toBe('a <secret> b')
+})

@@ -24,9 +24,10 @@ const start = async (way: string, ...flags: string[]) => {
   started.push(child)
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += chunk))
-  const ended = once(child, 'exit').then(([code, signal]) => ({ code, signal }))
-  await eventually('the process has started', () => output.includes('started\n'))
-  return { child, output: () => output, ended }
+  const ended = once(child, 'close').then(([code, signal]) => ({ code, signal }))
+  const prints = (line: string) => eventually(`the process prints ${line}`, () => output.includes(`${line}\n`))
+  if (way !== 'at its start') await prints('started')
+  return { child, output: () => output, prints, ended }
 }
 
 const within = <T>(promise: Promise<T>): Promise<T | string> =>
@@ -44,28 +45,39 @@ test.concurrent.each(['while it stops', 'in its exit'])(
 test.concurrent('a process whose main thread hangs before any signal is killed and logs the reason', async () => {
   const { ended, output } = await start('before any signal')
   expect(await within(ended)).toEqual({ code: null, signal: 'SIGKILL' })
-  expect(output()).toContain('the main thread has not run for 2 s')
+  expect(output()).toContain('the main thread has not run for 1 s')
 })
 
-test.concurrent('a process that does not hang ends in order, with code 0', async () => {
-  const { child, ended } = await start('never')
-  child.kill('SIGTERM')
-  expect(await within(ended)).toEqual({ code: 0, signal: null })
-})
-
-test.concurrent('a process that was stopped (SIGSTOP) for longer than the hang limit is not killed', async () => {
-  const { child, ended } = await start('never')
+test.concurrent('a process that was stopped (SIGSTOP) for longer than the hang limit is not killed, and ends in order, with code 0', async () => {
+  const { child, ended, output } = await start('never')
   child.kill('SIGSTOP')
-  // A fixed wait, because the test is about the length of the pause.
-  await sleep(5_000)
+  // Fixed waits, because the test is about the length of the pause.
+  await sleep(2_500)
   child.kill('SIGCONT')
   // Longer than the watchdog needs to kill a hung process.
-  expect(await Promise.race([ended, sleep(4_000, 'running')])).toBe('running')
+  expect(await Promise.race([ended, sleep(1_700, 'running')])).toBe('running')
   child.kill('SIGTERM')
   expect(await within(ended)).toEqual({ code: 0, signal: null })
+  expect(output()).toMatch(/stopping\nclosed\n$/)
 })
 
 test.concurrent('a hung process with a debugger attached is not killed', async () => {
   const { ended } = await start('before any signal', '--inspect=127.0.0.1:0')
-  expect(await Promise.race([ended, sleep(6_000, 'running')])).toBe('running')
+  expect(await Promise.race([ended, sleep(3_500, 'running')])).toBe('running')
+})
+
+test.concurrent('a second signal ends a process that is stopping at once, with code 1', async () => {
+  const { child, ended, prints } = await start('in a closer')
+  child.kill('SIGTERM')
+  await prints('stopping')
+  // Signals that follow at once count as the first.
+  await sleep(600)
+  child.kill('SIGTERM')
+  expect(await within(ended)).toEqual({ code: 1, signal: null })
+})
+
+test.concurrent('a process that fails to start closes what it opened, and ends with its error', async () => {
+  const { ended, output } = await start('at its start')
+  expect(await within(ended)).toEqual({ code: 1, signal: null })
+  expect(output()).toMatch(/stopping\nclosed\n[\s\S]*Error: no start/)
 })

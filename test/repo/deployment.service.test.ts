@@ -229,29 +229,34 @@ const serves = async (started: Awaited<ReturnType<typeof start>>): Promise<void>
   })
 }
 
-test('two versions run together after an expanding migration, and the older one does not start after a contracting one', async () => {
-  const running = children.filter((child) => !child.hasExited())
-  const next = withMigration(image, 'expand', 'ALTER TABLE "events" ADD COLUMN "remark" text;')
-  // The newer version refuses to start before its migration, which then runs while the older version serves.
-  expect(await refusalOf('api', next)).toMatchObject({ code: 1, said: expect.stringMatching(/lacks \d{4}_expand/) })
-  await once('migrate', next)
-  // The older version can still start and migrate, as after a restart or a return to it.
-  await once('migrate', image)
-  const [older, newer] = await Promise.all([start('api', image), start('api', next)])
-  await Promise.all([older, newer].map(serves))
-  expect(running.every((child) => !child.hasExited())).toBe(true)
+// Which versions a database serves is tested in `test/db/versions.test.ts`; here by processes, in the long form.
+test.runIf(inject('form') === 'long')(
+  'two versions run together after an expanding migration, and the older one does not start after a contracting one',
+  async () => {
+    const running = children.filter((child) => !child.hasExited())
+    const next = withMigration(image, 'expand', 'ALTER TABLE "events" ADD COLUMN "remark" text;')
+    // The newer version refuses to start before its migration, which then runs while the older version serves.
+    expect(await refusalOf('api', next)).toMatchObject({ code: 1, said: expect.stringMatching(/lacks \d{4}_expand/) })
+    await once('migrate', next)
+    // The older version can still start and migrate, as after a restart or a return to it.
+    await once('migrate', image)
+    const [older, newer] = await Promise.all([start('api', image), start('api', next)])
+    await Promise.all([older, newer].map(serves))
+    expect(running.every((child) => !child.hasExited())).toBe(true)
 
-  const [, number] = /^(\d{4})/.exec(migrationsOf(join(next.folder, 'migrations')).at(-1)?.tag ?? '') ?? []
-  const floor = withMigration(next, 'floor', `INSERT INTO "schema_floors" VALUES (${Number(number)});`)
-  const last = withMigration(floor, 'contract', 'ALTER TABLE "events" DROP COLUMN "remark";')
-  await once('migrate', last)
-  const refusal = { code: 1, said: expect.stringMatching(/newer than this version.*start the newer version/) }
-  for (const name of ['api', 'worker', 'engine', 'migrate']) {
-    // An engine with a slow database check goes on to open its port, which the running engine holds. So this polls.
-    await expect.poll(() => refusalOf(name, image), { message: name }).toMatchObject(refusal)
-  }
-  await Promise.all([await start('api', next), await start('api', last)].map(serves))
-}, 90_000)
+    const [, number] = /^(\d{4})/.exec(migrationsOf(join(next.folder, 'migrations')).at(-1)?.tag ?? '') ?? []
+    const floor = withMigration(next, 'floor', `INSERT INTO "schema_floors" VALUES (${Number(number)});`)
+    const last = withMigration(floor, 'contract', 'ALTER TABLE "events" DROP COLUMN "remark";')
+    await once('migrate', last)
+    const refusal = { code: 1, said: expect.stringMatching(/newer than this version.*start the newer version/) }
+    for (const name of ['api', 'worker', 'engine', 'migrate']) {
+      // An engine with a slow database check goes on to open its port, which the running engine holds. So this polls.
+      await expect.poll(() => refusalOf(name, image), { message: name }).toMatchObject(refusal)
+    }
+    await Promise.all([await start('api', next), await start('api', last)].map(serves))
+  },
+  90_000,
+)
 
 test('each service stops in order on the signal that Docker sends', async () => {
   expect(image.instructions).toContainEqual({ name: 'STOPSIGNAL', rest: 'SIGTERM' })

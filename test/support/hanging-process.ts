@@ -6,8 +6,8 @@ import { createLogger } from '../../src/lib/log.ts'
 import { serve } from '../../src/lib/serve.ts'
 
 /**
- * A process that runs like those of the product, with short timeouts, and hangs in a given way. It prints `started`,
- * and `stopping` when it begins to stop.
+ * A process that runs like those of the product, with short timeouts, and hangs or fails in a given way. It prints
+ * `started`, `stopping` when it begins to stop, and `closed` when it has closed everything.
  */
 const way = process.argv[2]
 
@@ -24,20 +24,25 @@ const blockThread = (): void => {
 }
 
 const log = createLogger({ level: 'silent', process: 'test' })
-// A process that must end by itself has time to do so on a busy machine.
-const stopWithinMs = way === 'never' ? 10_000 : 500
-const times = { drainMs: 200, stopWithinMs, killAfterMs: 500, hungAfterMs: 2_000 }
+// A process that must end by itself has its time in the drain, which the limit of the stop includes.
+const drainMs = way === 'never' ? 20_000 : 200
+const stopWithinMs = way === 'never' ? 100 : way === 'in a closer' ? 20_000 : 500
+const times = { drainMs, stopWithinMs, killAfterMs: 500, hungAfterMs: 1_000 }
 await serve({ log, ...times }, async (closers) => {
   closers.add(
     'work',
     setInterval(() => {}, 1_000),
-    clearInterval,
+    (timer) => {
+      clearInterval(timer)
+      process.stdout.write('closed\n')
+    },
   )
   closers.add('hang', null, () => {
     process.stdout.write('stopping\n')
     if (way === 'while it stops') setTimeout(hang, 10)
-    return new Promise((resolve) => setTimeout(resolve, 100))
+    return way === 'in a closer' ? new Promise(() => {}) : new Promise((resolve) => setTimeout(resolve, 300))
   })
+  if (way === 'at its start') throw new Error('no start')
   if (way === 'in its exit') blockThread()
   if (way === 'before any signal') setTimeout(hang, 500)
   process.stdout.write('started\n')

@@ -1,13 +1,15 @@
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { text as textOfStream } from 'node:stream/consumers'
-import { promisify } from 'node:util'
 import { Webhook } from 'standardwebhooks'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import type { Flags } from '../../src/compose/flags.ts'
+import { runWebhooks } from '../../src/compose/webhooks.ts'
 import type { Database } from '../../src/db/pool.ts'
 import { deliveries } from '../../src/db/schema-webhooks.ts'
-import { changeEndpoint } from '../../src/db/webhooks/endpoints.ts'
+import { changeEndpoint, readEndpoint } from '../../src/db/webhooks/endpoints.ts'
+import { errorText, ServiceError } from '../../src/lib/errors.ts'
 import { deliver } from '../../src/webhooks/deliver.ts'
 import { createPost } from '../../src/webhooks/post.ts'
 import { createVault } from '../../src/webhooks/secrets.ts'
@@ -15,8 +17,6 @@ import { builtCommand } from '../support/built.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'
 import { openReceiver } from '../support/webhook-receiver.ts'
-
-const exec = promisify(execFile)
 
 let store: TestDatabase
 let database: Database
@@ -37,33 +37,58 @@ const vault = createVault([Buffer.from(key, 'hex')])
 
 /** The environment of an operator. */
 const environment = () => ({
-  ...{ PATH: process.env.PATH, DATABASE_URL: store.url },
-  ...{ WEBHOOKS_KEY: key, WEBHOOKS_ALLOW_LOOPBACK: 'true' },
+  ...{ DATABASE_URL: store.url, WEBHOOKS_KEY: key, WEBHOOKS_ALLOW_LOOPBACK: 'true' },
 })
 
-/** Runs a command as an operator does. */
-const webhooks = async (...args: readonly string[]): Promise<{ code: number; text: string }> => {
-  const { command, args: before } = builtCommand('webhooks', ...args)
-  return exec(command, before, { env: environment() }).then(
-    ({ stdout }) => ({ code: 0, text: stdout }),
-    (fault: { code: number; stderr: string }) => ({ code: fault.code, text: fault.stderr }),
-  )
+type Outcome = { readonly code: number; readonly text: string }
+
+/** The exit code that the program gives an error. */
+const codeOf = (fault: unknown): number => (fault instanceof ServiceError ? 2 : 1)
+
+/**
+ * Runs a command in this process, as the program does with these options. Its output is closed if `isClosed`.
+ */
+const run = async (
+  name: Parameters<typeof runWebhooks>[0],
+  flags: Flags = {},
+  id?: string,
+  isClosed = false,
+): Promise<Outcome> => {
+  const lines: string[] = []
+  const write = (text: string | Uint8Array, done?: unknown): boolean => {
+    if (!isClosed) lines.push(String(text))
+    if (typeof done === 'function') done(isClosed ? new Error('write EPIPE') : null)
+    return true
+  }
+  const output = vi.spyOn(process.stdout, 'write').mockImplementation(write)
+  for (const [variable, value] of Object.entries(environment())) vi.stubEnv(variable, value)
+  try {
+    await runWebhooks(name, flags, id)
+    return { code: 0, text: lines.join('') }
+  } catch (fault) {
+    return { code: codeOf(fault), text: errorText(fault) }
+  } finally {
+    output.mockRestore()
+    vi.unstubAllEnvs()
+  }
 }
 
-/** Runs a command whose output is closed. */
-const withClosedOutput = async (...args: readonly string[]): Promise<{ code: number; text: string }> => {
+/** Runs a command in a process of its own, whose output is closed if `isClosed`. */
+const inProcess = async (args: readonly string[], isClosed = false): Promise<Outcome> => {
   const { command, args: before } = builtCommand('webhooks', ...args)
-  const child = spawn(command, before, { env: environment(), stdio: ['ignore', 'pipe', 'pipe'] })
-  child.stdout.destroy()
-  const [[code], text] = await Promise.all([once(child, 'exit'), textOfStream(child.stderr)])
-  return { code, text }
+  const env = { PATH: process.env.PATH, ...environment() }
+  const child = spawn(command, before, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const output = isClosed ? '' : textOfStream(child.stdout)
+  if (isClosed) child.stdout.destroy()
+  const [[code], text, errors] = await Promise.all([once(child, 'exit'), output, textOfStream(child.stderr)])
+  return { code, text: code === 0 ? text : errors }
 }
 
 const secretIn = (text: string): string => /^secret: (whsec_\S+)$/m.exec(text)?.[1] ?? ''
 
 /** Registers an endpoint of settlements. */
 const add = async (url = receiver.url): Promise<{ id: string; secret: string; text: string }> => {
-  const { text } = await webhooks('add', '--url', url, '--types', 'settlement.settled,settlement.reverted')
+  const { text } = await run('add', { url, types: 'settlement.settled,settlement.reverted' })
   return { id: /we_\w{12}/.exec(text)?.[0] ?? '', secret: secretIn(text), text }
 }
 
@@ -98,30 +123,29 @@ const verify = (by: string) => {
 }
 
 test('an operator registers, tests, lists, pauses and removes an endpoint', async () => {
-  expect((await webhooks('list')).text).toBe('no endpoint: add one with webhooks add\n')
+  expect((await run('list')).text).toBe('no endpoint: add one with webhooks add\n')
   const types = 'settlement.settled,event.changed'
-  const events = ['--chains', '8453,8453', '--events', '1,2,3,4,5']
-  const added = await webhooks('add', '--url', receiver.url, '--types', types, ...events)
+  const added = await run('add', { url: receiver.url, types, chains: '8453,8453', events: '1,2,3,4,5' })
   const [, id = '', secret = ''] = /^endpoint: (we_\w{12})\nsecret: (whsec_\S+)\n/.exec(added.text) ?? []
   expect(added.code).toBe(0)
 
-  expect((await webhooks('ping', id)).text).toBe(`${receiver.url} accepted the message: status 204\n`)
+  expect((await run('ping', {}, id)).text).toBe(`${receiver.url} accepted the message: status 204\n`)
   expect([verify(secret), receiver.received.at(-1)?.headers['webhook-id']]).toMatchObject([
     { type: 'webhook.ping', data: { endpoint: id } },
     expect.stringMatching(/^webhook\.ping\.\d+$/),
   ])
 
-  expect((await webhooks('pause', id)).text).toMatch(/^paused/)
-  expect((await webhooks('list')).text).toMatch(
+  expect((await run('pause', {}, id)).text).toMatch(/^paused/)
+  expect((await run('list')).text).toMatch(
     new RegExp(`^${id} {2}paused .*\n.*; chain 8453; events 1, 2, 3 and 2 more; last success never\n$`),
   )
   const stopped = `${id} is paused: deliveries stay stopped until webhooks resume ${id}`
-  expect((await webhooks('ping', id)).text).toContain(`status 204\n${stopped}\n`)
+  expect((await run('ping', {}, id)).text).toContain(`status 204\n${stopped}\n`)
 
-  expect((await webhooks('remove', id)).text).toContain('removed')
-  expect(await webhooks('ping', id)).toEqual({
+  expect((await run('remove', {}, id)).text).toContain('removed')
+  expect(await run('ping', {}, id)).toEqual({
     code: 1,
-    text: `there is no endpoint ${id}: run webhooks list for the ids\n`,
+    text: `there is no endpoint ${id}: run webhooks list for the ids`,
   })
 })
 
@@ -137,7 +161,7 @@ test('resume sends dead messages first, and what waits for a later attempt at on
   const failing = { state: 'paused', failingSince: sentAt, retryAt: new Date(Date.now() + HOUR_MS) } as const
   await database.run((handle) => changeEndpoint(handle, id, failing))
 
-  const { text } = await webhooks('resume', id)
+  const { text } = await run('resume', {}, id)
   expect(text).toBe('active: deliveries continue now, with 5 waiting messages (dead before: 1)\n')
   const ids = await delivered(id)
   const inOrder = (...names: string[]) => expect(ids.filter((name) => names.includes(name))).toEqual(names)
@@ -151,10 +175,10 @@ test('resume with --leave-dead sends only what waits', async () => {
   await storeDead(id, 'settlement.settled.1002')
   await storeWaiting(id, 'settlement.reverted.1003', -1)
   await database.run((handle) => changeEndpoint(handle, id, { state: 'paused' }))
-  const { text } = await webhooks('resume', id, '--leave-dead')
+  const { text } = await run('resume', { 'leave-dead': true }, id)
   expect(text).toBe('active: deliveries continue now, with 1 waiting message (dead before: 0)\n')
   expect(await delivered(id)).toEqual(['settlement.reverted.1003'])
-  expect((await webhooks('replay', id)).text).toBe('sent again: 1 message\n')
+  expect((await run('replay', {}, id)).text).toBe('sent again: 1 message\n')
   expect(await delivered(id)).toEqual(['settlement.settled.1002'])
 })
 
@@ -165,11 +189,11 @@ test('an answer of 410 disables an endpoint with its message waiting, and resume
     const { id } = await add(gone.url)
     await storeWaiting(id, 'settlement.settled.1002', -1)
     await delivered(id)
-    expect((await webhooks('list')).text).toContain(`${id}  disabled  `)
-    expect((await webhooks('deliveries', id)).text).toContain('settlement.settled.1002  waiting  attempts 1  ')
+    expect((await run('list')).text).toContain(`${id}  disabled  `)
+    expect((await run('deliveries', {}, id)).text).toContain('settlement.settled.1002  waiting  attempts 1  ')
     status = 204
     // Its attempt began less than a minute ago, so the message is due within a minute.
-    const { text } = await webhooks('resume', id)
+    const { text } = await run('resume', {}, id)
     expect(text).toBe('active: deliveries continue now, with 1 waiting message (dead before: 0)\n')
     await delivered(id, Date.now() + 61_000)
     expect(gone.received).toHaveLength(2)
@@ -180,49 +204,49 @@ test('an answer of 410 disables an endpoint with its message waiting, and resume
 
 test('of two rotations at once one succeeds, and a further one needs --end-previous', async () => {
   const { id, secret } = await add()
-  const both = await Promise.all([webhooks('rotate', id), webhooks('rotate', id)])
+  const both = await Promise.all([inProcess(['rotate', id]), inProcess(['rotate', id])])
   expect(both.map(({ code }) => code).toSorted()).toEqual([0, 1])
   const refused = both.find(({ code }) => code === 1)?.text
   expect(refused).toMatch(/^we_\w+ has two secrets until \d{4}-\S+Z, .* --end-previous\n$/)
   const second = secretIn(both.find(({ code }) => code === 0)?.text ?? '')
-  await webhooks('ping', id)
+  await run('ping', {}, id)
   for (const by of [secret, second]) expect(verify(by)).toMatchObject({ type: 'webhook.ping' })
 
-  const third = secretIn((await webhooks('rotate', id, '--end-previous')).text)
-  await webhooks('ping', id)
+  const third = secretIn((await run('rotate', { 'end-previous': true }, id)).text)
+  await run('ping', {}, id)
   for (const by of [second, third]) expect(verify(by)).toMatchObject({ type: 'webhook.ping' })
   expect(() => verify(secret)).toThrow('No matching signature found')
 })
 
 test('replay repeats dead messages, or ended ones that an option selects', async () => {
   const { id } = await add()
-  expect((await webhooks('deliveries', id)).text).toBe('no delivery; delivered messages about changes are not kept\n')
-  expect((await webhooks('replay', id)).text).toBe('nothing is dead\n')
+  expect((await run('deliveries', {}, id)).text).toBe('no delivery; delivered messages about changes are not kept\n')
+  expect((await run('replay', {}, id)).text).toBe('nothing is dead\n')
   const endedAt = new Date('2026-11-20T00:00:00Z')
   await storeDead(id, 'settlement.settled.7', { endedAt })
   const line = 'settlement.settled.7  dead  attempts 10  ended 2026-11-20T00:00:00.000Z  status 500\n'
-  expect((await webhooks('deliveries', id, '--state', 'dead')).text).toBe(line)
-  expect((await webhooks('deliveries', id, '--state', 'waiting')).text).toContain('no waiting delivery')
+  expect((await run('deliveries', { state: 'dead' }, id)).text).toBe(line)
+  expect((await run('deliveries', { state: 'waiting' }, id)).text).toContain('no waiting delivery')
 
-  const after = await webhooks('replay', id, '--since', '2026-11-21T00:00:00Z')
+  const after = await run('replay', { since: '2026-11-21T00:00:00Z' }, id)
   expect(after.text).toBe('no message that is kept was delivered or became dead since 2026-11-21T00:00:00.000Z\n')
-  await webhooks('pause', id)
-  const since = await webhooks('replay', id, '--since', '2026-11-20T01:00:00+02:00')
+  await run('pause', {}, id)
+  const since = await run('replay', { since: '2026-11-20T01:00:00+02:00' }, id)
   expect(since.text).toBe(
     `sent again: 1 message\n${id} is paused: deliveries stay stopped until webhooks resume ${id}\n`,
   )
-  await webhooks('resume', id)
+  await run('resume', {}, id)
   expect(await delivered(id)).toEqual(['settlement.settled.7'])
-  expect((await webhooks('replay', id, '--message', 'settlement.settled.7')).text).toBe('sent again: 1 message\n')
+  expect((await run('replay', { message: 'settlement.settled.7' }, id)).text).toBe('sent again: 1 message\n')
 
   for (const message of ['settlement.settled.7', 'settlement.settled.8', '']) {
-    expect(await webhooks('replay', id, '--message', message)).toEqual({
+    expect(await run('replay', { message: message }, id)).toEqual({
       code: 1,
-      text: `no delivered or dead message "${message}" of ${id} is kept: run webhooks deliveries ${id} for the ids and states\n`,
+      text: `no delivered or dead message "${message}" of ${id} is kept: run webhooks deliveries ${id} for the ids and states`,
     })
   }
-  const two = await webhooks('replay', id, '--since', '2026-11-20T00:00:00Z', '--message', 'settlement.settled.7')
-  expect(two).toEqual({ code: 2, text: 'since: expected without --message\n' })
+  const two = await run('replay', { since: '2026-11-20T00:00:00Z', message: 'settlement.settled.7' }, id)
+  expect(two).toEqual({ code: 2, text: 'since: expected without --message' })
 })
 
 test('a URL that is registered already is accepted with a warning', async () => {
@@ -234,31 +258,82 @@ test('a URL that is registered already is accepted with a warning', async () => 
   )
 })
 
-test('a closed output ends a command without a stack, and keeps the secrets as they are', async () => {
+test('a closed output ends a command, and keeps the secrets as they are', async () => {
   const { id, secret } = await add()
-  expect(await withClosedOutput('list')).toEqual({ code: 1, text: '' })
-  const kept = 'the output is closed: the secret was not shown, and nothing was changed\n'
-  expect(await withClosedOutput('rotate', id)).toEqual({ code: 1, text: kept })
-  await webhooks('ping', id)
+  const kept = 'the output is closed: the secret was not shown, and nothing was changed'
+  expect(await run('rotate', {}, id, true)).toEqual({ code: 1, text: kept })
+  await run('ping', {}, id)
   expect(verify(secret)).toMatchObject({ type: 'webhook.ping' })
-  expect((await webhooks('rotate', id)).code).toBe(0)
+  expect((await run('rotate', {}, id)).code).toBe(0)
 
   const url = `${receiver.url}/closed`
-  expect(await withClosedOutput('add', '--url', url, '--types', 'event.changed')).toEqual({ code: 1, text: kept })
-  expect((await webhooks('list')).text).not.toContain(url)
+  expect(await run('add', { url, types: 'event.changed' }, undefined, true)).toEqual({ code: 1, text: kept })
+  expect((await run('list')).text).not.toContain(url)
 })
 
-test.each([
-  [['add', '--url', 'https://10.0.0.1/', '--types', 'event.changed'], 'url: 10.0.0.1 is not a public address'],
-  [['add', '--url', 'https://localhost/', '--types', 'event.changed'], 'url: localhost is not a public address'],
-  [['add', '--url', 'https://1.2.3.4:0/', '--types', 'event.changed'], 'url: expected a port from 1 to 65535'],
-  [['remove', 'we_\u001b[31m'], 'ID: expected text without control characters, got "we_\\u001b[31m"'],
+test('the program prints what a command prints, and ends without a stack when its output is closed', async () => {
+  const { id } = await add()
+  const [listed, closed, rotated, refused] = await Promise.all([
+    inProcess(['deliveries', id, '--state', 'dead']),
+    inProcess(['list'], true),
+    inProcess(['rotate', id], true),
+    inProcess(['replay', id, '--since', '1']),
+  ])
+  expect(listed).toEqual({ code: 0, text: 'no dead delivery; delivered messages about changes are not kept\n' })
+  expect(closed).toEqual({ code: 1, text: '' })
+  expect(rotated).toEqual({
+    code: 1,
+    text: 'the output is closed: the secret was not shown, and nothing was changed\n',
+  })
+  expect(refused).toMatchObject({ code: 2, text: expect.stringMatching(/^since: expected a past ISO 8601 time.*\n$/) })
+})
+
+const changed = { types: 'event.changed' }
+
+test.each<readonly [Readonly<Parameters<typeof run>>, string]>([
+  [['add', { url: 'https://10.0.0.1/', ...changed }], 'url: 10.0.0.1 is not a public address'],
+  [['add', { url: 'https://localhost/', ...changed }], 'url: localhost is not a public address'],
+  [['add', { url: 'https://1.2.3.4:0/', ...changed }], 'url: expected a port from 1 to 65535'],
+  [['remove', {}, 'we_\u001b[31m'], 'ID: expected text without control characters, got "we_\\u001b[31m"'],
   [['ping'], 'ID: name an endpoint'],
-  [['rotate', 'we_none'], 'there is no endpoint we_none'],
-  [['resume', 'we_none'], 'there is no endpoint we_none'],
-  [['deliveries', 'we_none', '--state', 'x'], 'there is no endpoint we_none'],
+  ...(['ping', 'rotate', 'pause', 'resume', 'remove', 'replay'] as const).map(
+    (name) => [[name, {}, 'we_none'], 'there is no endpoint we_none'] as const,
+  ),
+  [['deliveries', { state: 'x' }, 'we_none'], 'there is no endpoint we_none'],
 ])('webhooks %j fails and names what to change', async (args, expected) => {
-  const { code, text } = await webhooks(...args)
+  const { code, text } = await run(...args)
   expect(text).toContain(expected)
   expect(code).toBeGreaterThan(0)
+})
+
+test('the state of deliveries is one of three, and a hundred of them are listed', async () => {
+  const { id } = await add()
+  const refused = await run('deliveries', { state: 'x' }, id)
+  expect(refused).toEqual({ code: 2, text: 'state: expected one of waiting, delivered, dead' })
+  const rows = Array.from({ length: 101 }, (_, at) => `settlement.settled.${1_000 + at}`)
+  await Promise.all(rows.map((row) => storeDead(id, row)))
+  const lines = (await run('deliveries', {}, id)).text.trimEnd().split('\n')
+  expect(lines.map((line) => line.split('  ')[0])).toEqual(rows.toReversed().slice(0, 100))
+})
+
+test('a ping that the receiver refuses fails with the reason', async () => {
+  const refusing = await openReceiver((response) => void response.writeHead(500).end())
+  const { id } = await add(refusing.url)
+  expect(await run('ping', {}, id)).toEqual({ code: 1, text: `${refusing.url} did not accept the message: status 500` })
+  await refusing.close()
+})
+
+test('after a rotation the previous secret signs for a day, stored with the newest key', async () => {
+  const { id, secret } = await add()
+  const began = Date.now()
+  const { text } = await run('rotate', {}, id)
+  const rotated = await database.run((handle) => readEndpoint(handle, id))
+  const until = rotated?.previousUntil?.getTime() ?? 0
+  expect([until >= began + 24 * HOUR_MS, until <= Date.now() + 24 * HOUR_MS]).toEqual([true, true])
+  expect(vault.decrypt(id, rotated?.previousSecret ?? '')).toBe(secret)
+  expect(vault.decrypt(id, rotated?.secret ?? '')).toBe(secretIn(text))
+  expect(text).toContain(`until ${rotated?.previousUntil?.toISOString()}.\n`)
+  // The time of the older secret is over: a rotation needs no option.
+  await database.run((handle) => changeEndpoint(handle, id, { previousUntil: new Date(Date.now() - 1) }))
+  expect((await run('rotate', {}, id)).code).toBe(0)
 })

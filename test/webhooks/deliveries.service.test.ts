@@ -1,30 +1,25 @@
 import { randomBytes } from 'node:crypto'
-import { setTimeout } from 'node:timers/promises'
-import { eq, isNotNull, sql } from 'drizzle-orm'
+import { eq } from 'drizzle-orm'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, expect, inject, test, vi } from 'vitest'
 import { finalizeSettlements, newestNotFinal } from '../../src/db/index/settlements.ts'
-import type { Database } from '../../src/db/pool.ts'
 import { feed } from '../../src/db/schema-feed.ts'
 import { settlements } from '../../src/db/schema-index.ts'
 import { deliveries, webhookTypes } from '../../src/db/schema-webhooks.ts'
-import { storeDeliveries } from '../../src/db/webhooks/deliveries.ts'
-import { addEndpoint, changeEndpoint, readEndpoint, readEndpoints } from '../../src/db/webhooks/endpoints.ts'
+import { addEndpoint, changeEndpoint, readEndpoints } from '../../src/db/webhooks/endpoints.ts'
 import { createRandom } from '../../src/sandbox/random.ts'
-import { deliver } from '../../src/webhooks/deliver.ts'
 import { createWebhookJobs } from '../../src/webhooks/jobs.ts'
 import { createPost, type Post } from '../../src/webhooks/post.ts'
 import { createVault, newSecret } from '../../src/webhooks/secrets.ts'
 import { openIndexSteps } from '../support/index-steps.ts'
 import { createLedger } from '../support/ledger.ts'
-import { eventually } from '../support/process.ts'
 import { createRandomActions } from '../support/random-actions.ts'
 import { byForm, seedsFrom } from '../support/repetitions.ts'
 import { DAY, useProtocol } from '../support/use-protocol.ts'
 import { openReceiver, type Received } from '../support/webhook-receiver.ts'
 
 const CHAIN = 8453
-const ROUNDS = byForm(12, 80)
+const ROUNDS = byForm(6, 80)
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
@@ -180,235 +175,6 @@ test.each(seedsFrom(byForm(1, 5)))(
   },
 )
 
-test('a receiver that is down for six hours gets everything afterwards, with few requests meanwhile', async () => {
-  await index()
-  await add('we_1')
-  const run = jobsWith()
-  status = 500
-  await open()
-  await index()
-  for (let minute = 0; minute < 6 * 60; minute += 1) {
-    await run()
-    clock += MINUTE_MS
-  }
-  expect(receiver.received.length).toBeLessThan(30)
-  status = 204
-  for (let hour = 0; hour < 12; hour += 1) {
-    await run()
-    clock += HOUR_MS
-  }
-  const types = receiver.received.slice(-10).map((it) => verified(it).type)
-  expect(new Set(types)).toEqual(new Set(['wallet.changed', 'event.changed']))
-  expect(await steps.database.run((handle) => readEndpoint(handle, 'we_1'))).toMatchObject({ failingSince: null })
-})
-
-test('after ten attempts over three days a message is dead and its endpoint paused', async () => {
-  await index()
-  await add('we_1', { types: ['event.changed'] })
-  const run = jobsWith()
-  const start = clock
-  status = 500
-  await open()
-  await index()
-  const state = async () => (await steps.database.run((handle) => readEndpoint(handle, 'we_1')))?.state
-  const attempts: number[] = []
-  for (; (await state()) === 'active' && clock - start < 200 * HOUR_MS; clock += 5 * MINUTE_MS) {
-    const before = receiver.received.length
-    await run()
-    if (receiver.received.length > before) attempts.push((clock - start) / HOUR_MS)
-  }
-  expect(attempts).toHaveLength(10)
-  expect(attempts.at(-1)).toBeGreaterThan(72)
-  expect(attempts.at(-1)).toBeLessThan(96)
-  const rows = await steps.database.run((handle) => handle.select().from(deliveries))
-  expect(rows).toMatchObject([{ state: 'dead', attempt: 10, failure: 'status 500' }])
-  expect(await state()).toBe('paused')
-})
-
-test('a status of 410 disables an endpoint, and Retry-After delays it', async () => {
-  await index()
-  await add('we_1', { types: ['event.changed'] })
-  const run = jobsWith()
-  status = 429
-  header = { 'retry-after': '7200' }
-  await open()
-  await index()
-  await run()
-  expect(receiver.received).toHaveLength(1)
-  clock += HOUR_MS
-  await run()
-  expect(receiver.received).toHaveLength(1)
-  status = 410
-  clock += HOUR_MS
-  await run()
-  const endpoint = await steps.database.run((handle) => readEndpoint(handle, 'we_1'))
-  expect([receiver.received.length, endpoint?.state]).toEqual([2, 'disabled'])
-  clock += 24 * HOUR_MS
-  await run()
-  expect(receiver.received).toHaveLength(2)
-})
-
-/** Stores messages to `we_1`, each of an entity of its own. */
-const store = async (count: number): Promise<void> => {
-  const messages = Array.from({ length: count }, (_, seq) => ({
-    id: `event.changed.${seq}`,
-    seq,
-    entity: `event ${seq}`,
-    body: '{}',
-  }))
-  const cursor = { epoch: '', seq: Number.MAX_SAFE_INTEGER }
-  await steps.database.transaction((handle) => storeDeliveries(handle, 'we_1', messages, cursor, new Date(clock)))
-}
-
-/** Delivers ten messages, with transactions that `before` precedes. Returns its fault, and how many sent ones are left. */
-const deliverTen = async (post: Post, before: () => void) => {
-  await index()
-  await add('we_1')
-  await store(10)
-  const transaction: Database['transaction'] = async (work) => {
-    before()
-    return await steps.database.transaction(work)
-  }
-  const to = { database: { ...steps.database, transaction }, vault, post, now: () => clock, random: () => 0.5 }
-  const fault = await deliver(to, 'we_1', new AbortController().signal).then(() => null, String)
-  const claimed = isNotNull(deliveries.sentAt)
-  return { fault, left: await steps.database.run((handle) => handle.$count(deliveries, claimed)) }
-}
-
-test('results of an endpoint that arrive together are recorded together, and all sending ends with the job', async () => {
-  let [transactions, begun, ended] = [0, 0, 0]
-  let release = (): void => {}
-  const all = new Promise<void>((resolve) => {
-    release = resolve
-  })
-  const post: Post = async () => {
-    begun += 1
-    if (begun === 10) release()
-    if (begun === 1) throw new Error('lost')
-    await all
-    ended += 1
-    return { ok: true, status: 204 }
-  }
-  const count = (): void => {
-    transactions += 1
-  }
-  expect(await deliverTen(post, count)).toEqual({ fault: 'Error: lost', left: 1 })
-  expect(ended).toBe(9)
-  // One may be about new messages, and one about the first result alone.
-  expect(transactions).toBeLessThanOrEqual(3)
-})
-
-test('results whose record failed are recorded with the next one', async () => {
-  let [begun, failures] = [0, 0]
-  const post: Post = async () => {
-    begun += 1
-    if (begun === 10) await eventually('a record failed', () => failures === 1)
-    return { ok: true, status: 204 }
-  }
-  const failOnce = (): void => {
-    if (begun < 9 || failures > 0) return
-    failures += 1
-    throw new Error('no connection')
-  }
-  expect(await deliverTen(post, failOnce)).toEqual({ fault: 'Error: no connection', left: 0 })
-})
-
-test('a result waits three seconds for the row of its endpoint, which an operator may hold', async () => {
-  await index()
-  await add('we_1')
-  await store(1)
-  let hold = (): void => {}
-  const held = new Promise<void>((resolve) => {
-    hold = resolve
-  })
-  const holder = steps.database.transaction(async (handle) => {
-    await handle.execute(sql`SELECT FROM webhook_endpoints FOR UPDATE`)
-    hold()
-    await handle.execute(sql`SELECT pg_sleep(15)`)
-  })
-  await held
-  const to = { database: steps.database, vault, post: toLocal, now: () => clock, random: () => 0.5 }
-  const ended = deliver(to, 'we_1', new AbortController().signal).then(() => 'recorded', String)
-  const late = holder.then(() => 'held for too long')
-  expect(await Promise.race([ended, late])).toMatch(/lock timeout/)
-  const end = sql`SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(15)' AND state = 'active'`
-  await Promise.allSettled([steps.database.run((handle) => handle.execute(end)), late])
-})
-
-test('a worker that stops claims nothing more', async () => {
-  await index()
-  await add('we_1')
-  await store(10)
-  const stop = new AbortController()
-  const stopping: typeof vault = {
-    ...vault,
-    decrypt(...args) {
-      stop.abort()
-      return vault.decrypt(...args)
-    },
-  }
-  await deliver(
-    { database: steps.database, vault: stopping, post: toLocal, now: () => clock, random: () => 0.5 },
-    'we_1',
-    stop.signal,
-  )
-  const sent = await steps.database.run((handle) => handle.$count(deliveries, isNotNull(deliveries.sentAt)))
-  expect([stop.signal.aborted, sent, receiver.received.length]).toEqual([true, 0, 0])
-})
-
-test('no message that was sent with others shortens the pause that one of them asks for', async () => {
-  await index()
-  await add('we_1')
-  await store(30)
-  let posts = 0
-  const limiting: Post = async () => {
-    posts += 1
-    const nth = posts
-    if (nth > 2) return { ok: false, status: 429, failure: 'status 429', retryAfter: '3600' }
-    await setTimeout(200)
-    return nth === 1 ? { ok: true, status: 204 } : { ok: false, status: 500, failure: 'status 500' }
-  }
-  await jobsWith(limiting)()
-  expect(posts).toBe(10)
-  const endpoint = await steps.database.run((handle) => readEndpoint(handle, 'we_1'))
-  expect(endpoint?.retryAt?.getTime()).toBeGreaterThanOrEqual(clock + HOUR_MS)
-})
-
-test('delivered messages are kept for three days, and dead ones for thirty', async () => {
-  await index()
-  await add('we_1', { types: ['settlement.settled'] })
-  const endedAt = new Date(clock)
-  const rows = (['delivered', 'dead'] as const).map((state, seq) => ({
-    ...{ endpoint: 'we_1', id: `settlement.settled.${seq}`, seq, entity: `${seq}`, body: '{}' },
-    ...{ state, nextAt: endedAt, endedAt },
-  }))
-  await steps.database.run((handle) => handle.insert(deliveries).values(rows))
-  const kept = async (days: number) => {
-    clock = endedAt.getTime() + days * 24 * HOUR_MS
-    await jobsWith()()
-    const left = await steps.database.run((handle) => handle.select().from(deliveries))
-    return left.map(({ state }) => state)
-  }
-  expect((await kept(2.9)).toSorted()).toEqual(['dead', 'delivered'])
-  expect(await kept(3.1)).toEqual(['dead'])
-  expect(await kept(29.9)).toEqual(['dead'])
-  expect(await kept(30.1)).toEqual([])
-})
-
-test('a redirect is a failure and is not followed', async () => {
-  const target = await openReceiver()
-  await index()
-  await add('we_1', { types: ['event.changed'] })
-  status = 307
-  header = { location: target.url }
-  await open()
-  await index()
-  await jobsWith()()
-  await target.close()
-  const endpoint = await steps.database.run((handle) => readEndpoint(handle, 'we_1'))
-  expect([target.connections(), endpoint?.failure]).toEqual([0, 'status 307'])
-})
-
 test('filters select chains, wallets and events, and the messages of one entity are combined while they wait', async () => {
   const { creator, lp, secondLp } = protocol
   await open()
@@ -442,38 +208,6 @@ const changeStates = async (state: 'active' | 'paused'): Promise<void> => {
   for (const { id } of await steps.database.run(readEndpoints))
     await steps.database.run((handle) => changeEndpoint(handle, id, { state }))
 }
-
-test('during a rotation both secrets sign, and afterwards only the new one', async () => {
-  await index()
-  const next = newSecret()
-  const rotating = { previousSecret: vault.encrypt('we_1', secret), previousUntil: new Date(clock + HOUR_MS) }
-  await add('we_1', { types: ['event.changed'], secret: vault.encrypt('we_1', next), ...rotating })
-  await open()
-  await index()
-  await jobsWith()()
-  clock += 2 * HOUR_MS
-  await open()
-  await index()
-  await jobsWith()()
-  const [first, last] = receiver.received
-  if (first === undefined || last === undefined) throw new Error('two messages are expected')
-  for (const by of [secret, next]) expect(verified(first, by).type).toBe('event.changed')
-  expect(verified(last, next).type).toBe('event.changed')
-  expect(() => verified(last)).toThrow()
-})
-
-test('without the key of a secret nothing is sent, and the endpoint reports why', async () => {
-  await index()
-  await add('we_1', { types: ['event.changed'] })
-  await open()
-  await index()
-  const to = { database: steps.database, post: toLocal, now: () => clock, random: Math.random }
-  const other = { ...to, vault: createVault([randomBytes(32)]) }
-  const signal = new AbortController().signal
-  await expect(deliver(other, 'we_1', signal)).rejects.toThrow('WEBHOOKS_KEY')
-  const endpoint = await steps.database.run((handle) => readEndpoint(handle, 'we_1'))
-  expect([receiver.received.length, endpoint?.failure]).toEqual([0, expect.stringContaining('cannot be decrypted')])
-})
 
 test('three workers that deliver to one endpoint at once send each message once, and those of an entity in order', async () => {
   const { creator, lp, secondLp } = protocol

@@ -159,7 +159,7 @@ test('a name server that never answers delays no other lookup of the process', a
   const silent = createSocket('udp4')
   silent.bind(0, '127.0.0.1')
   await once(silent, 'listening')
-  const resolve = createResolve([`127.0.0.1:${silent.address().port}`])
+  const resolve = createResolve([`127.0.0.1:${silent.address().port}`], { timeout: 100, tries: 1 })
   let ended = 0
   const slow = Array.from({ length: 20 }, (_, at) =>
     resolve(`${at}.example.com`).catch(() => {
@@ -172,6 +172,28 @@ test('a name server that never answers delays no other lookup of the process', a
   expect(ended).toBe(20)
   silent.close()
 }, 30_000)
+
+test('a message has the headers of its signature, its type and its length in bytes', async () => {
+  const body = '{"name":"漢字"}'
+  await createPost({ allowsLoopback: true })(receiver.url, headers, body, signal)
+  const got = receiver.received.at(-1)
+  expect(got).toMatchObject({ path: '/hooks', body })
+  expect(got?.headers).toMatchObject({
+    ...headers,
+    ...{ 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) },
+    'user-agent': 'fx-protection-webhooks',
+  })
+})
+
+test('an attempt ends with its signal, and before its time-out', async () => {
+  const silent = await openReceiver(() => controller.abort(new Error('stopped')))
+  const controller = new AbortController()
+  const posted = await createPost({ allowsLoopback: true })(silent.url, headers, '{}', controller.signal)
+  expect(posted).toEqual({ ok: false, failure: 'stopped' })
+  const begun = await createPost({ allowsLoopback: true, timeoutMs: 50 })(silent.url, headers, '{}', signal)
+  expect(begun).toEqual({ ok: false, failure: 'no response within 0.05 s' })
+  await silent.close()
+})
 
 test('HTTP to this machine works where it is allowed', async () => {
   expect(await post(receiver.url, undefined, true)).toEqual({ ok: true, status: 204 })
@@ -189,7 +211,8 @@ test('a URL of an endpoint is refused with its reason', () => {
   expect(refused('http://example.com/')).toContain('expected https')
   expect(refused('https://user:pass@example.com/')).toContain('without user and password')
   expect(refused('https://example.com/#a')).toContain('without #')
-  expect(refused(`https://example.com/${'a'.repeat(3_000)}`)).toContain('at most 2000 characters')
+  expect(refused(`https://example.com/${'a'.repeat(1_980)}`)).toMatch(/^https.*a$/)
+  expect(refused(`https://example.com/${'a'.repeat(1_981)}`)).toContain('at most 2000 characters')
   expect(refused('https://0x7f.1/')).toContain('127.0.0.1 is not a public address')
   expect(refused('https://example.com/hooks?a=1')).toBe('https://example.com/hooks?a=1')
   expect(refused('https://example.com:8443/')).toBe('https://example.com:8443/')
@@ -250,6 +273,42 @@ describe('a receiver that', () => {
     const posted = await createPost({ allowsLoopback: true, timeoutMs: 300 })(hostile.url, headers, '{}', signal)
     await hostile.close()
     expect(posted).toMatchObject({ ok: false, failure: expect.stringMatching(/./) })
+  })
+
+  test.each([
+    [200, true],
+    [299, true],
+    [300, false],
+    [404, false],
+    [500, false],
+  ])('answers with status %i, so the message is delivered: %s', async (status, ok) => {
+    const answering = await openReceiver(
+      (response) => void response.writeHead(status, { 'retry-after': '7' }).end('no'),
+    )
+    const posted = await createPost({ allowsLoopback: true, timeoutMs: 2_000 })(answering.url, headers, '{}', signal)
+    await answering.close()
+    expect(posted).toEqual(ok ? { ok, status } : { ok, status, failure: `status ${status}`, retryAfter: '7' })
+  })
+
+  test('redirects is not followed', async () => {
+    const location = receiver.url
+    const before = receiver.connections()
+    const redirecting = await openReceiver((response) => void response.writeHead(307, { location }).end())
+    const posted = await createPost({ allowsLoopback: true })(redirecting.url, headers, '{}', signal)
+    await redirecting.close()
+    expect(posted).toMatchObject({ ok: false, status: 307 })
+    expect(receiver.connections()).toBe(before)
+  })
+
+  test.each([
+    ['as many bytes as the limit', '\r\n'.repeat(500), 'no response within 0.2 s'],
+    ['one byte more', `${'\r\n'.repeat(500)}\r`, 'no status within 1000 bytes'],
+  ])('sends %s and no status fails with the reason', async (_, text, failure) => {
+    const chatty = await openReceiver((response) => void response.socket?.write(text))
+    const posts = createPost({ allowsLoopback: true, timeoutMs: 200, maxBeforeStatus: 1_000 })
+    const posted = await posts(chatty.url, headers, '{}', signal)
+    await chatty.close()
+    expect(posted).toEqual({ ok: false, failure })
   })
 
   test.each([

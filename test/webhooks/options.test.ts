@@ -64,3 +64,12 @@ test('a time with an offset is read as that moment', () => {
   expect(pastTimeOf({ since: '2026-11-24T10:00:00+02:00' }, 'since', now)).toEqual(now)
   expect(pastTimeOf({}, 'since', now)).toBeUndefined()
 })
+
+test('a list has a thousand values at most, and the earliest time is that of 2020', () => {
+  const many = (count: number) => Array.from({ length: count }, (_, at) => at).join()
+  const events = (count: number) => subscription({ types: 'event.changed', chains: '56', events: many(count) }).eventIds
+  expect(events(1_000)).toHaveLength(1_000)
+  expect(() => events(1_001)).toThrow('events: expected at most 1000, got 1001')
+  const earliest = '2020-01-01T00:00:00Z'
+  expect(pastTimeOf({ since: earliest }, 'since', now)).toEqual(new Date(earliest))
+})

@@ -73,9 +73,14 @@ const recordFailure = async (handle: Handle, endpoint: Endpoint, { id, at }: Att
 }
 
 /** Records attempts to send messages of an endpoint, as it was when they were sent; nothing when it was removed. */
-export const recordAttempts = (database: Database, endpoint: Endpoint, attempts: readonly Attempt[]): Promise<void> =>
+export const recordAttempts = (
+  database: Database,
+  endpoint: Endpoint,
+  attempts: readonly Attempt[],
+  lockWithinMs = LOCK_WITHIN_MS,
+): Promise<void> =>
   database.transaction(async (handle) => {
-    await handle.execute(sql.raw(`SET LOCAL lock_timeout = ${LOCK_WITHIN_MS}`))
+    await handle.execute(sql.raw(`SET LOCAL lock_timeout = ${lockWithinMs}`))
     // Transactions lock an endpoint before its deliveries, as its removal does.
     const found = handle.select({ id: webhookEndpoints.id }).from(webhookEndpoints)
     const [locked] = await found.where(eq(webhookEndpoints.id, endpoint.id)).for('update')

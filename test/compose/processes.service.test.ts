@@ -1,0 +1,143 @@
+import { pino } from 'pino'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openApi } from '../../src/compose/api.ts'
+import { openEngineService } from '../../src/compose/engine.ts'
+import { openWorker } from '../../src/compose/worker.ts'
+import { environments } from '../../src/config/environments.ts'
+import { load } from '../../src/config/load.ts'
+import { createDrain } from '../../src/lib/drain.ts'
+import { type Closers, createClosers } from '../../src/lib/lifecycle.ts'
+import { freePort } from '../../src/sandbox/ports.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+
+/*
+ * The processes as they are composed, in the process of the test, without a chain that answers: what each opens, that
+ * it closes in the order that a stop needs, and that nothing is left open.
+ */
+
+let store: TestDatabase
+beforeAll(async () => {
+  store = await createTestDatabase()
+})
+const all: Closers[] = []
+// Fails if a connection to the database is left open.
+afterAll(async () => {
+  for (const closers of all) await closers.close()
+  await store?.close()
+})
+
+const log = pino({ level: 'silent' })
+const address = (digit: string) => `0x${digit.repeat(40)}`
+
+const environment = async () => {
+  const [port, metricsPort] = await Promise.all([freePort(), freePort()])
+  const env = {
+    ...{ DATABASE_URL: store.url, NODE_TIMEOUT_MS: '200', API_QUERY_TIMEOUT_MS: '10000', METRICS_HOST: '127.0.0.1' },
+    ...Object.fromEntries(
+      [8453, 56].flatMap((id) => [
+        [`RPC_URLS_${id}`, 'http://127.0.0.1:9'],
+        [`PUBLIC_RPC_URL_${id}`, 'https://node.example'],
+        [`START_BLOCK_${id}`, '0'],
+        [`DIAMOND_ADDRESS_${id}`, address('1')],
+        [`USDC_ADDRESS_${id}`, address('2')],
+      ]),
+    ),
+    ...{ HOST: '127.0.0.1', PORT: `${port}`, ENGINE_PORT: `${port}`, METRICS_PORT: `${metricsPort}`, DRAIN_MS: '0' },
+    ...{ ENGINE_PRIVATE_KEY: `0x${'ab'.repeat(32)}`, ENGINE_SYNTHETIC: 'true', WEBHOOKS_KEY: 'ab'.repeat(32) },
+  }
+  return { env, url: `http://127.0.0.1:${port}`, metricsUrl: `http://127.0.0.1:${metricsPort}/metrics` }
+}
+
+/** Closers that record the names of what was opened, and of what was closed. */
+const recording = () => {
+  const closers = createClosers()
+  all.push(closers)
+  const [opened, closed]: [string[], string[]] = [[], []]
+  const add: Closers['add'] = (name, resource, close) => {
+    opened.push(name)
+    return closers.add(name, resource, async (it) => {
+      await close(it)
+      closed.push(name)
+    })
+  }
+  return { closers: { ...closers, add }, opened, closed }
+}
+
+const statusOf = (url: string): Promise<number> =>
+  fetch(url).then(
+    ({ status }) => status,
+    () => 0,
+  )
+
+test('an API opens what it needs before it listens, reports that it stops first, and closes what it opened', async () => {
+  const { env, url, metricsUrl } = await environment()
+  const config = load(environments.api, { ...env, DATABASE_READ_URL: store.url, RATE_LIMIT_PER_MINUTE: '0' })
+  const drain = createDrain({ ms: 0, log })
+  const { closers, opened, closed } = recording()
+  await openApi(config, drain, log, closers)
+  const parts = ['metrics', 'chain 8453', 'chain 56', 'database', 'version', 'database', 'changes', 'identity provider']
+  expect(opened).toEqual([...parts, 'pricing engine', 'http server', 'checks', 'drain'])
+  expect([await statusOf(`${url}/livez`), await statusOf(metricsUrl)]).toEqual([200, 200])
+  const metrics = await (await fetch(metricsUrl)).text()
+  for (const pool of ['reads', 'copy'])
+    expect(metrics).toMatch(new RegExp(`^fx_database_connections\\{.*pool="${pool}"`, 'm'))
+  expect(drain.signal.aborted).toBe(false)
+  await closers.close()
+  expect([drain.signal.aborted, closed]).toEqual([true, opened.toReversed()])
+  expect([await statusOf(`${url}/livez`), await statusOf(metricsUrl)]).toEqual([0, 0])
+})
+
+test('an engine opens its database and its chains, and closes them after its server', async () => {
+  const { env, url, metricsUrl } = await environment()
+  const drain = createDrain({ ms: 0, log })
+  const { closers, opened, closed } = recording()
+  await openEngineService(load(environments.engine, env), drain, log, closers)
+  expect(opened).toEqual([
+    'database',
+    'version',
+    'chain 8453',
+    'chain 56',
+    'metrics',
+    'http server',
+    'refresh',
+    'drain',
+  ])
+  expect([await statusOf(`${url}/livez`), await statusOf(metricsUrl)]).toEqual([200, 200])
+  await closers.close()
+  expect([drain.signal.aborted, closed]).toEqual([true, opened.toReversed()])
+  expect([await statusOf(`${url}/livez`), await statusOf(metricsUrl)]).toEqual([0, 0])
+})
+
+test('an engine without a key reads no chain, and one without a database opens none', async () => {
+  const { env } = await environment()
+  const { closers, opened } = recording()
+  const config = load(environments.engine, { ...env, ENGINE_PRIVATE_KEY: '', DATABASE_URL: '', METRICS_PORT: 'off' })
+  await openEngineService(config, createDrain({ ms: 0, log }), log, closers)
+  expect(opened).toEqual(['metrics', 'http server', 'refresh', 'drain'])
+  await closers.close()
+})
+
+test('a worker stops its followers first, then its jobs, and its databases after them', async () => {
+  const { env, metricsUrl } = await environment()
+  const { closers, opened, closed } = recording()
+  await openWorker(load(environments.worker, env), log, closers)
+  const parts = [
+    'metrics',
+    'chain 8453',
+    'chain 56',
+    'database',
+    'version',
+    'database',
+    'jobs',
+    'database',
+    'database',
+    'followers',
+  ]
+  expect(opened).toEqual(parts)
+  const metrics = await (await fetch(metricsUrl)).text()
+  for (const pool of ['jobs', 'index'])
+    expect(metrics).toMatch(new RegExp(`^fx_database_connections\\{.*pool="${pool}"`, 'm'))
+  expect(metrics).toContain('fx_webhook_endpoints 0\n')
+  await closers.close()
+  expect([closed, await statusOf(metricsUrl)]).toEqual([opened.toReversed(), 0])
+})
