@@ -1,6 +1,7 @@
 import { pino } from 'pino'
 import {
   type AbiFunction,
+  type AbiParameter,
   type Address,
   concatHex,
   decodeAbiParameters,
@@ -24,6 +25,7 @@ import type { Outcome } from '../../src/chain/rpc/transport.ts'
 import { createSimulator } from '../../src/chain/simulator.ts'
 import { unavailable } from '../../src/lib/errors.ts'
 import type { Deployment } from '../../src/protocol/chains.ts'
+import { functionsOf, ofItem, selectorOf } from '../../src/protocol/contract-function.ts'
 import type { Output } from '../../src/protocol/outputs.ts'
 import { factsOf } from './known-chains.ts'
 
@@ -69,6 +71,8 @@ export type World = {
   readonly allowances: Readonly<Record<Address, bigint>>
   /** Tokens that change an allowance only from or to 0. */
   readonly strict: readonly Address[]
+  /** Tokens that refuse every approval. */
+  readonly refusing: readonly Address[]
   readonly views: Views
   readonly calls: Readonly<Record<string, (args: readonly unknown[], time: bigint) => Effect>>
   /** Gas that a transaction of a function uses; 40,000 where it is left out. */
@@ -96,7 +100,21 @@ const word = (value: bigint): Hex => numberToHex(value, { size: 32 })
 const revertData = (reason: string): Hex =>
   concatHex(['0x08c379a0', encodeAbiParameters(parseAbiParameters('string'), [reason])])
 
+/** The functions of the protocol and of tokens by their selectors, which viem hashes anew for each call. */
+const functions = new Map(
+  functionsOf([...protocolAbi, ...erc20Abi]).map((item) => [ofItem(item).selector, ofItem(item)]),
+)
+
+/** The function of calldata and its arguments. */
+const decode = (data: Hex): { readonly item: AbiFunction; readonly args: readonly unknown[] } => {
+  const called = functions.get(selectorOf(data))
+  if (called === undefined) throw new TypeError(`no function has the selector of ${data}`)
+  return { item: called.item, args: called.decodeArguments(data) }
+}
+
 class Reverted extends Error {}
+
+type Sent = { readonly to: Address; readonly data: Hex }
 
 /** Balances while calls run one after the other. */
 type Ledger = {
@@ -114,50 +132,50 @@ const copyOf = ({ wallet, protocol, allowed }: Ledger): Ledger => ({
 const add = (to: Map<Address, bigint>, token: Address, amount: bigint): void =>
   void to.set(token, (to.get(token) ?? 0n) + amount)
 
-/** Runs one call; throws Reverted. */
-const run = (world: World, ledger: Ledger, { to, data }: { to: Address; data: Hex }, time: bigint): Hex => {
-  const { wallet, protocol, allowed } = ledger
-  const held = wallet.get(to)
-  if (held !== undefined) {
-    const { functionName, args } = decodeFunctionData({ abi: erc20Abi, data })
-    if (functionName === 'balanceOf') return word((args[0] === DIAMOND ? protocol.get(to) : held) ?? 0n)
-    if (functionName === 'transfer') {
-      if (held < args[1]) throw new Reverted('ERC20: transfer amount exceeds balance')
-      return word(1n)
-    }
-    if (functionName !== 'approve') throw new Reverted('not part of this token')
-    if (world.strict.includes(to) && args[1] !== 0n && allowed.get(to)) throw new Reverted('approve from 0 only')
-    allowed.set(to, args[1])
+/** Runs a call of a token of which the wallet holds this much; throws Reverted. */
+const runToken = ({ strict, refusing }: World, ledger: Ledger, { to, data }: Sent, held: bigint): Hex => {
+  const { item, args } = decode(data)
+  const [of, amount] = args as readonly [Address, bigint]
+  if (item.name === 'balanceOf') return word((of === DIAMOND ? ledger.protocol.get(to) : held) ?? 0n)
+  if (item.name === 'transfer') {
+    if (held < amount) throw new Reverted('ERC20: transfer amount exceeds balance')
     return word(1n)
   }
+  if (item.name !== 'approve' || refusing.includes(to)) throw new Reverted('not part of this token')
+  if (strict.includes(to) && amount !== 0n && ledger.allowed.get(to)) throw new Reverted('approve from 0 only')
+  ledger.allowed.set(to, amount)
+  return word(1n)
+}
+
+/** What a view returns. */
+const encodeOutput = ({ outputs }: AbiFunction, answer: unknown): Hex => {
+  const named = ({ name = '' }: AbiParameter) => (answer as Readonly<Record<string, unknown>>)[name]
+  return encodeAbiParameters(outputs, outputs.length === 1 ? [answer] : outputs.map(named))
+}
+
+/** Runs one call; throws Reverted. */
+const run = (world: World, ledger: Ledger, sent: Sent, time: bigint): Hex => {
+  const { to, data } = sent
+  const { wallet, protocol, allowed } = ledger
+  const held = wallet.get(to)
+  if (held !== undefined) return runToken(world, ledger, sent, held)
   if (to !== world.deployment.diamond) return world.others(to, data) ?? '0x'
-  const { functionName, args = [] } = decodeFunctionData({ abi: protocolAbi, data })
-  const view = (world.views as Record<string, ((...args: readonly unknown[]) => unknown) | undefined>)[functionName]
-  if (view !== undefined) {
-    const { outputs } = protocolAbi.find((item) => 'name' in item && item.name === functionName) as AbiFunction
-    const answer = view(...args)
-    const result =
-      outputs.length === 1 ? answer : outputs.map(({ name = '' }) => (answer as Record<string, unknown>)[name])
-    return encodeFunctionResult({
-      abi: protocolAbi as never,
-      functionName: functionName as never,
-      result: result as never,
-    })
-  }
-  const call = world.calls[functionName]
+  const { item, args } = decode(data)
+  const view = (world.views as Record<string, ((...args: readonly unknown[]) => unknown) | undefined>)[item.name]
+  if (view !== undefined) return encodeOutput(item, view(...args))
+  const call = world.calls[item.name]
   if (call === undefined) throw new Reverted('')
   const { reverts, takes = {}, returns } = call(args, time)
   if (reverts !== undefined) throw new Reverted(reverts)
   for (const [token, amount] of Object.entries(takes) as [Address, bigint][]) {
     if (amount > (wallet.get(token) ?? 0n)) throw new Reverted('ERC20: transfer amount exceeds balance')
     if (amount > (allowed.get(token) ?? 0n)) throw new Reverted('ERC20: insufficient allowance')
+    if (amount > 0n) add(allowed, token, -amount)
     add(wallet, token, -amount)
     add(protocol, token, amount)
   }
   return returns === undefined ? '0x' : word(returns)
 }
-
-const functionOf = (data: Hex): string => decodeFunctionData({ abi: [...protocolAbi, ...erc20Abi], data }).functionName
 
 const textOf = (error: unknown): string => {
   if (error instanceof Reverted) return error.message
@@ -181,7 +199,7 @@ const simulated = (world: World, start: Ledger, [block]: readonly unknown[]) => 
   for (const token of Object.keys(stateOverrides) as Address[]) ledger.wallet.set(token, PLENTY)
   const results = calls.map((call) => {
     const next = copyOf(ledger)
-    const gasUsed = numberToHex(world.gasUsed[functionOf(call.data)] ?? 40_000n)
+    const gasUsed = numberToHex(world.gasUsed[decode(call.data).item.name] ?? 40_000n)
     try {
       const returnData = run(world, next, call, BigInt(blockOverrides.time))
       ledger = next
@@ -233,6 +251,7 @@ const plain: World = {
   balances: { [USDC_AT]: 0n },
   allowances: {},
   strict: [],
+  refusing: [],
   views: {},
   calls: {},
   gasUsed: {},
