@@ -1,5 +1,6 @@
-import { type Hex, zeroHash } from 'viem'
+import { encodeFunctionData, type Hex, zeroHash } from 'viem'
 import { describe, expect, test } from 'vitest'
+import { erc20Abi } from '../../src/abi/erc20.generated.ts'
 import { actions } from '../../src/plans/actions.ts'
 import { rehearse, wordOf } from '../../src/plans/rehearse.ts'
 import { actionStep, approval } from '../../src/plans/step.ts'
@@ -73,6 +74,13 @@ describe('steps one after the other', () => {
 
   test('show which addresses answer as tokens, and leave out the others', async () => {
     const { rehearsal } = await rehearsed({})
+    expect(rehearsal?.answering).toEqual(new Set([USDC_AT, DAI_AT]))
+  })
+
+  test('count an address as a token by the balance of the wallet, not of the protocol', async () => {
+    const ofProtocol = encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [DIAMOND] })
+    const others: World['others'] = (_, data) => (data === ofProtocol ? zeroHash : undefined)
+    const { rehearsal } = await rehearsed({}, { others })
     expect(rehearsal?.answering).toEqual(new Set([USDC_AT, DAI_AT]))
   })
 
