@@ -429,6 +429,7 @@ export const plansFaults: Faults = {
       [
         'if (codec === undefined) throw new TypeError(`no codec for ABI type ${type} (${name})`)',
         'if (codec === undefined) return z.unknown()',
+        'no function of the ABI has an argument of another type',
       ],
       [
         "inputs.length === 1 && first?.type === 'tuple'",
