@@ -13,7 +13,7 @@ const quote = (more: object = {}, breakdown: object = {}): Quote =>
   ({
     ...{ premiumRate: 0.02, premiumUsd: 200, maxPayoutUsd: 900, premiumRateFixed6: '20001', attestation, ...more },
     breakdown: { initialRateFixed6: '10000002', strikeFixed6: '12000003', payoutCapFixed6: '13000004', ...breakdown },
-  }) as Quote
+  }) as unknown as Quote
 
 const range = {
   ...{ pair: 'USD/GHS', strike: 12, payoutCap: 13, expiryUnixSeconds: 1_800_000_000, notional: 10_000 },

@@ -74,9 +74,11 @@ test('the nonce counts transactions that are not mined yet, the rest is of the b
 
 test('the fee for data is the sum over the steps, each of its calldata and 120 bytes', async () => {
   const asked: bigint[] = []
-  const { dataFee } = await accountIn({
-    others: network({ getL1FeeUpperBound: (bytes) => void asked.push(bytes) ?? bytes * 10n }),
-  })
+  const getL1FeeUpperBound = (bytes: bigint): bigint => {
+    asked.push(bytes)
+    return bytes * 10n
+  }
+  const { dataFee } = await accountIn({ others: network({ getL1FeeUpperBound }) })
   expect(steps.map(({ transaction }) => size(transaction.data))).toEqual([68, 68])
   expect([asked, dataFee]).toEqual([[188n, 188n], 3_760n])
 })

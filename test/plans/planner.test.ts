@@ -95,7 +95,10 @@ describe('the time of a plan', () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Number(clock) * 1_000 + 999 })
     onTestFinished(() => void vi.useRealTimers())
     const times: bigint[] = []
-    const setPoolSettings = (_: readonly unknown[], time: bigint) => void times.push(time) ?? {}
+    const setPoolSettings = (_: readonly unknown[], time: bigint) => {
+      times.push(time)
+      return {}
+    }
     await planner({ ...world, calls: { setPoolSettings } })('set-pool-settings', {
       eventId: 5n,
       poolOpen: true,

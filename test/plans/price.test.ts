@@ -66,8 +66,10 @@ describe('a price by simulation', () => {
   test('is what the wallet pays with ample balance, approval, cost and time', async () => {
     const asked: unknown[] = []
     const calls = {
-      buyProtection: (args: readonly unknown[]) =>
-        void asked.push(args) ?? { takes: { [USDC_AT]: 207n }, returns: 12n },
+      buyProtection: (args: readonly unknown[]) => {
+        asked.push(args)
+        return { takes: { [USDC_AT]: 207n }, returns: 12n }
+      },
     }
     const { price, createdId, facts } = await priced(
       'buy-protection',

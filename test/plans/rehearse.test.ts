@@ -86,8 +86,11 @@ describe('steps one after the other', () => {
 
   test('run at the time of the plan', async () => {
     const times: bigint[] = []
-    const calls: World['calls'] = { deposit: (_, time) => void times.push(time) ?? {} }
-    await rehearsed({}, { calls })
+    const timed = (_: readonly unknown[], time: bigint) => {
+      times.push(time)
+      return {}
+    }
+    await rehearsed({}, { calls: { deposit: timed } })
     expect(times).toEqual([TIME, TIME, TIME])
   })
 

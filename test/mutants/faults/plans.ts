@@ -402,7 +402,7 @@ export const plansFaults: Faults = {
     ],
   },
   'src/tx/builders.ts': {
-    tests: ['test/tx/builders.test.ts'],
+    tests: ['test/tx/compile.test.ts', 'test/tx/builders.test.ts'],
     faults: [
       ["names: { expiryDate: 'expiry' }", 'names: {}'],
       ["path: '/tx/hedge/pause', function: 'pause'", "path: '/tx/hedge/pause', function: 'unpause'"],
@@ -522,5 +522,44 @@ export const plansFaults: Faults = {
         "if (status === 'unavailable') return { status: 'success', ...NOTHING, blockNumber: null }",
       ],
     ],
+  },
+  'src/pricing/chain-times.ts': {
+    tests: ['test/pricing/chain-times.test.ts'],
+    faults: [
+      ['Math.abs(ahead) <= MAX_SKEW_SECONDS', 'Math.abs(ahead) < MAX_SKEW_SECONDS'],
+      ['elapsed() - reading.readAt <= MAX_AGE_MS', 'elapsed() - reading.readAt < MAX_AGE_MS'],
+      ['it.chainId !== chainId && other !== undefined', 'other !== undefined'],
+    ],
+  },
+  'src/pricing/premium.ts': {
+    tests: ['test/pricing/premium.test.ts'],
+    faults: [
+      ['widthOf(range) * ONE <= MAX_LEVERAGE', 'widthOf(range) * ONE < MAX_LEVERAGE'],
+      ['range.initialRate * premiumRate <= widthOf', 'range.initialRate * premiumRate < widthOf'],
+      ['value * 1e6 + 0.5', 'value * 1e6'],
+    ],
+  },
+  'src/pricing/tiers.ts': {
+    tests: ['test/pricing/tiers.test.ts'],
+    faults: [["{ tier: 'pegged', direction: -1 }", "{ tier: 'pegged', direction: 1 }"]],
+  },
+  'src/pricing/signing.ts': {
+    tests: ['test/pricing/signing.test.ts'],
+    faults: [['Math.min(asOf, newestBlock)', 'Math.max(asOf, newestBlock)']],
+  },
+  'src/protocol/attestation.ts': {
+    tests: ['test/protocol/attestation.test.ts'],
+    faults: [['s > MAX_S || (v !== 27', 's >= MAX_S + 2n ** 255n || (v !== 27']],
+  },
+  'src/protocol/payoff.ts': {
+    tests: ['test/protocol/payoff.test.ts'],
+    faults: [
+      ['settlement >= strike : settlement <= strike', 'settlement > strike : settlement <= strike'],
+      ['((free + 1n) * range.initialRate - 1n)', '(free * range.initialRate)'],
+    ],
+  },
+  'src/protocol/receipt-logs.ts': {
+    tests: ['test/protocol/receipt-logs.test.ts'],
+    faults: [['success !== false', 'success === false']],
   },
 }
