@@ -74,4 +74,6 @@ test('a builder of an unknown function does not start', () => {
 
 test('a call of the protocol goes to it, whatever the body names', () => {
   expect(builderOf('deposit').to({ chainId: 8453, token: WALLET }, DIAMOND)).toBe(DIAMOND)
+  expect(builderOf('approve').to({ chainId: 8453, token: WALLET }, DIAMOND)).toBe(WALLET)
+  expect(() => builderOf('approve').to({ chainId: 8453 }, DIAMOND)).toThrow('needs a token')
 })

@@ -67,6 +67,13 @@ describe('a signed transaction', () => {
     expect([asked.map((it) => (it as string[])[0]), sent]).toEqual([['broadcast', 'broadcast'], []])
   })
 
+  test('that creates a contract is sent without a simulation', async () => {
+    const creation = { type: 'eip1559', chainId: 8453, data: '0x00', nonce: 4, gas: 90_000n, maxFeePerGas: 7n } as const
+    const { asked, chain } = open()
+    await relay(chain, { signedTx: await account.signTransaction(creation) })
+    expect(asked.map((it) => (it as string[])[0])).toEqual(['broadcast'])
+  })
+
   test('that no node simulates is sent, and says so', async () => {
     const sent: SignedBy[] = []
     const record = await relay(open(null).chain, { signedTx: await sign(), onSent: (it) => void sent.push(it) })
