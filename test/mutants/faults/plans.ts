@@ -527,7 +527,7 @@ export const plansFaults: Faults = {
     faults: [
       ['Math.abs(ahead) <= MAX_SKEW_SECONDS', 'Math.abs(ahead) < MAX_SKEW_SECONDS'],
       ['elapsed() - reading.readAt <= MAX_AGE_MS', 'elapsed() - reading.readAt < MAX_AGE_MS'],
-      ['it.chainId !== chainId && other !== undefined', 'other !== undefined'],
+      ['other !== undefined && isClockInStep(other)', 'other !== undefined'],
     ],
   },
   'src/pricing/premium.ts': {
