@@ -48,11 +48,11 @@ const claimActions = new Map(
 /** The kind of claim whose amount the other claims change. */
 const EARNINGS: Payable = 'creator-earnings'
 
-/** What the index knows to be claimable. */
-type Found = Pick<WalletClaimable, 'kind' | 'id' | 'eventId' | 'token'>
+/** Something that can be claimed. */
+type Claimable = Pick<WalletClaimable, 'kind' | 'id' | 'eventId' | 'token'>
 
-/** Drafts the claims of what was found. */
-export const draftOfClaims = (situation: Situation, claimables: readonly Found[]): Draft => {
+/** Drafts the claims of what the index knows to be claimable. */
+export const draftClaims = (situation: Situation, claimables: readonly Claimable[]): Draft => {
   const { chainId, deployment } = situation.chain
   // The fees of other claims add to the earnings of a creator.
   const found = claimables.toSorted((a, b) => Number(a.kind === EARNINGS) - Number(b.kind === EARNINGS))
@@ -79,8 +79,6 @@ export const draftOfClaims = (situation: Situation, claimables: readonly Found[]
   }
 }
 
-/** Drafts the claims of everything that the index knows to be claimable. */
-export const draftClaims = async (situation: Situation, lists: ListSources): Promise<Draft> => {
-  const asked = { wallets: [situation.intent.from], chainIds: [situation.chain.chainId] }
-  return draftOfClaims(situation, claimablesIn(await portfoliosOf(lists, asked)).claimables)
-}
+/** Reads what the index knows to be claimable. Throws as `portfoliosOf` does. */
+export const readClaimables = async ({ intent, chain }: Situation, lists: ListSources): Promise<readonly Claimable[]> =>
+  claimablesIn(await portfoliosOf(lists, { wallets: [intent.from], chainIds: [chain.chainId] })).claimables

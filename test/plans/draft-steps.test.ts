@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { actions } from '../../src/plans/actions.ts'
 import type { Situation } from '../../src/plans/draft.ts'
-import { draftOfClaims, draftSteps } from '../../src/plans/draft-steps.ts'
+import { draftClaims, draftSteps } from '../../src/plans/draft-steps.ts'
 import { actionStep, approval } from '../../src/plans/step.ts'
 import {
   BLOCK,
@@ -88,7 +88,7 @@ describe('the claims of a wallet', () => {
   test('are steps of their kinds, the earnings last, since other claims add to them', () => {
     const { situation } = open()
     const found = [claim('creator-earnings', 5), claim('payout', 9), claim('premiums', 3), claim('capital', 3)]
-    const { steps, facts } = draftOfClaims(situation, found)
+    const { steps, facts } = draftClaims(situation, found)
     expect(steps.map(({ id, transaction: { args } }) => [id, args])).toEqual([
       ['claim-payout-9', { positionId: '9' }],
       ['claim-premiums-3', { depositId: '3' }],
@@ -107,7 +107,7 @@ describe('the claims of a wallet', () => {
       claim('premiums', 3),
       claim('capital', 4, 6, DAI_AT),
     ]
-    const drafted = draftOfClaims(situation, found)
+    const drafted = draftClaims(situation, found)
     expect([drafted.eventIds, drafted.tokens, drafted.isPartial]).toEqual([[5n, 6n], [USDC_AT, DAI_AT], true])
     expect(chain.isForeign(DAI_AT)).toBe(false)
     expect(chain.isForeign(OTHER)).toBe(true)
@@ -119,12 +119,12 @@ describe('the claims of a wallet', () => {
     [100, 80, 20],
   ])('of %d are tried up to 80', (count, tried, remaining) => {
     const found = Array.from({ length: count }, (_, nth) => claim('payout', nth + 1, nth + 1))
-    const drafted = draftOfClaims(open().situation, found)
+    const drafted = draftClaims(open().situation, found)
     expect([drafted.steps.length, drafted.eventIds.length, drafted.remaining]).toEqual([tried, tried, remaining])
   })
 
   test('of nothing have no steps', () => {
-    expect(draftOfClaims(open().situation, [])).toMatchObject({
+    expect(draftClaims(open().situation, [])).toMatchObject({
       steps: [],
       eventIds: [],
       tokens: [USDC_AT],

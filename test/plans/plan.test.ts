@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { NodeError } from '../../src/chain/rpc/errors.ts'
 import { type ActionName, actions } from '../../src/plans/actions.ts'
 import { baseOf, type Draft, type Situation } from '../../src/plans/draft.ts'
-import { draftOfClaims } from '../../src/plans/draft-steps.ts'
+import { draftClaims } from '../../src/plans/draft-steps.ts'
 import { createEventTokens } from '../../src/plans/event-tokens.ts'
 import { planOf } from '../../src/plans/plan.ts'
 import { actionStep } from '../../src/plans/step.ts'
@@ -70,7 +70,7 @@ describe('a plan of claims', () => {
     const found = Array.from({ length: count }, (_, nth) => ({
       ...{ kind: 'payout' as const, id: nth + 1, eventId: 5, token: USDC_AT },
     }))
-    return draftOfClaims(situation, found)
+    return draftClaims(situation, found)
   }
   const none: World['calls'] = { claimPayout: () => ({ takes: { [USDC_AT]: -980n } }) }
 

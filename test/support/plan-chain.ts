@@ -51,7 +51,7 @@ export const deploymentOf = (chainId: 8453 | 56, more: Partial<Deployment> = {})
 })
 
 /** What a call of the protocol does: it reverts with a text, or moves tokens of the wallet and returns a number. */
-export type Effect = {
+type Effect = {
   readonly reverts?: string
   /** By token, in its units: positive amounts go to the protocol, negative ones to the wallet. */
   readonly takes?: Readonly<Record<Address, bigint>>
