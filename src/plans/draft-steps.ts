@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import type { Chain } from '../chain/chain.ts'
 import type { Block } from '../chain/rpc/requests.ts'
 import { entities } from '../protocol/entities.ts'
-import { claimablesIn, portfoliosOf } from '../reads/listings/portfolio.ts'
+import { claimablesIn, portfoliosOf, type WalletClaimable } from '../reads/listings/portfolio.ts'
 import type { ListSources } from '../reads/listings/sources.ts'
 import { type Action, type ActionName, actions } from './actions.ts'
 import { baseOf, type Draft, type Situation, tokensOf } from './draft.ts'
@@ -48,13 +48,13 @@ const claimActions = new Map(
 /** The kind of claim whose amount the other claims change. */
 const EARNINGS: Payable = 'creator-earnings'
 
-/** Drafts the claims of everything that the index knows to be claimable. */
-export const draftClaims = async (situation: Situation, lists: ListSources): Promise<Draft> => {
+/** Something that can be claimed. */
+type Claimable = Pick<WalletClaimable, 'kind' | 'id' | 'eventId' | 'token'>
+
+/** Drafts the claims of what the index knows to be claimable. */
+export const draftClaims = (situation: Situation, claimables: readonly Claimable[]): Draft => {
   const { chainId, deployment } = situation.chain
   // The fees of other claims add to the earnings of a creator.
-  const { claimables } = claimablesIn(
-    await portfoliosOf(lists, { wallets: [situation.intent.from], chainIds: [chainId] }),
-  )
   const found = claimables.toSorted((a, b) => Number(a.kind === EARNINGS) - Number(b.kind === EARNINGS))
   const taken = found.slice(0, MAX_TRIED)
   const steps = taken.flatMap(({ kind, id }): Step[] => {
@@ -78,3 +78,7 @@ export const draftClaims = async (situation: Situation, lists: ListSources): Pro
     remaining: found.length - taken.length,
   }
 }
+
+/** Reads what the index knows to be claimable. Throws as `portfoliosOf` does. */
+export const readClaimables = async ({ intent, chain }: Situation, lists: ListSources): Promise<readonly Claimable[]> =>
+  claimablesIn(await portfoliosOf(lists, { wallets: [intent.from], chainIds: [chain.chainId] })).claimables

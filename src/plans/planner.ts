@@ -15,7 +15,7 @@ import { type Action, type ActionName, actions } from './actions.ts'
 import { eventTerms, NO_TERMS, type Terms } from './create-event.ts'
 import type { Draft, Situation } from './draft.ts'
 import { draftSpending } from './draft-spending.ts'
-import { draftClaims, draftSteps } from './draft-steps.ts'
+import { draftClaims, draftSteps, readClaimables } from './draft-steps.ts'
 import { createEventTokens } from './event-tokens.ts'
 import { inTurns, REST_MS } from './in-turns.ts'
 import type { Intent } from './intents.ts'
@@ -55,7 +55,7 @@ export const createPlanner = (sources: PlanSources) => {
 
   const draft = async (situation: Situation, { arguments: terms, expiresAt }: Terms): Promise<Draft> => {
     const { name, intent, chain } = situation
-    if (name === 'claim-all') return draftClaims(situation, sources.lists)
+    if (name === 'claim-all') return draftClaims(situation, await readClaimables(situation, sources.lists))
     if (name === 'revoke-approval') {
       const token = intent.token as Address
       return draftSteps(situation, [approval(name, token, 0n, chain.deployment)], [token])

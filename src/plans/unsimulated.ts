@@ -69,7 +69,7 @@ const callProbe = (step: Step, { draft, deployment }: Context): Probe => {
   const { id, action, transaction } = step
   const isToken = action === null
   const data = withoutSignature(transaction.data)
-  const approves = draft.steps.some((each) => each.action === null && each !== step)
+  const approves = draft.steps.some((each) => each.action === null)
   return {
     requests: [plainCall({ from: draft.from, to: transaction.to, data }, draft.block.hash, { isToken })],
     judge([outcome]) {

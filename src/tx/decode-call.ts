@@ -26,7 +26,7 @@ export const targetOf = (to: Address, deployment: Deployment): 'diamond' | 'toke
 /** Decodes a call of the protocol, or of a configured token. Null for any other call and for malformed calldata. */
 export const decodeCall = (deployment: Deployment, to: Address | null, data: Hex): DecodedCall | null => {
   const target = to === null ? null : targetOf(to, deployment)
-  if (target === null || data.length < 10) return null
+  if (target === null) return null
   const found = functions.get(selectorOf(data))
   if (found === undefined || (found.builder.target ?? 'diamond') !== target) return null
   const { called, builder } = found

@@ -9,6 +9,7 @@ import { indexAll } from '../support/index-all.ts'
 import { startNodeProxy } from '../support/node-proxy.ts'
 import { blockingCodes, planOf, refusesSimulation } from '../support/plan-apps.ts'
 import { createPlanRunner } from '../support/plan-runner.ts'
+import { byForm } from '../support/repetitions.ts'
 import { DAI, USDC, useProtocol } from '../support/use-protocol.ts'
 
 /* Plans that claim everything of a wallet, which the index lists. */
@@ -134,7 +135,22 @@ test.each(['eth_simulateV1', 'eth_call'] as const)(
   },
 )
 
-test.each(['eth_simulateV1', 'eth_call'] as const)(
+/**
+ * The fewest requests to a node of two plans: a method that a node lacked is tried again after 5 seconds, which costs
+ * the plan of that moment one more.
+ */
+const requestsOfPlan = async (api: Awaited<ReturnType<typeof openIndexed>>): Promise<number> => {
+  const counts: number[] = []
+  for (let nth = 0; nth < 2; nth += 1) {
+    api.proxy.requests()
+    await planOf(api, 'claim-all', { from: creator })
+    counts.push(api.proxy.requests())
+  }
+  return Math.min(...counts)
+}
+
+// One call that runs all claims has more limits than a block of them.
+test.each(byForm(['eth_call'] as const, ['eth_simulateV1', 'eth_call'] as const))(
   'a plan has 50 claims at most, and the next one has the rest (%s)',
   async (method) => {
     await settledEvent(usdc, USDC, 52)
@@ -145,9 +161,7 @@ test.each(['eth_simulateV1', 'eth_call'] as const)(
     expect([plan.executable, plan.steps.length, plan.remaining]).toEqual([true, 50, 5])
     expect(plan.payout?.token).toBe(usdc)
     expect(plan.summary).toMatch(/, then do 45 more calls\.$/)
-    api.proxy.requests()
-    await planOf(api, 'claim-all', { from: creator })
-    expect(api.proxy.requests()).toBeLessThanOrEqual(3)
+    expect(await requestsOfPlan(api)).toBeLessThanOrEqual(3)
     await checked(plan)
     await api.index()
     const rest = await planOf(api, 'claim-all', { from: creator })
@@ -158,7 +172,7 @@ test.each(['eth_simulateV1', 'eth_call'] as const)(
   },
 )
 
-test.each(['eth_simulateV1', 'eth_call'] as const)(
+test.runIf(inject('form') === 'long').each(['eth_simulateV1', 'eth_call'] as const)(
   'a plan has 50 claims although 30 others, which come first, revert (%s)',
   async (method) => {
     await settledEvent(usdc, USDC, 102)
@@ -169,10 +183,8 @@ test.each(['eth_simulateV1', 'eth_call'] as const)(
     expect([all.steps.length, all.remaining]).toEqual([50, 55])
     const taken = all.steps.slice(0, 30)
     await execute({ ...all, steps: taken })
-    await planOf(api, 'claim-all', { from: creator })
-    api.proxy.requests()
     const plan = await planOf(api, 'claim-all', { from: creator })
-    expect(api.proxy.requests()).toBeLessThanOrEqual(3)
+    expect(await requestsOfPlan(api)).toBeLessThanOrEqual(3)
     expect([plan.executable, plan.steps.length, plan.remaining]).toEqual([true, 50, 25])
     expect(plan.issues.map(({ blocking, step }) => [blocking, step])).toEqual(taken.map(({ id }) => [false, id]))
     await checked(plan)

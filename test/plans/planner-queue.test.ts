@@ -35,8 +35,10 @@ const openPlanner = () => {
 
 test('a chain whose nodes are slow does not hold up the plans of another chain', async () => {
   const { plan } = openPlanner()
-  for (let nth = 0; nth < AT_ONCE_AND_WAITING; nth += 1) void plan('a')
+  const ended: string[] = []
+  for (let nth = 0; nth < AT_ONCE_AND_WAITING; nth += 1) void plan('a').then((end) => ended.push(end))
   expect(await plan('a')).toBe('too many plans at once: retry after 1 s')
+  expect(ended).toEqual([])
   expect(await plan('a', 56)).toBe('answered')
 })
 

@@ -11,7 +11,7 @@ import { type Action, createRandomActions } from '../support/random-actions.ts'
 import { byForm, seed } from '../support/repetitions.ts'
 import { DAI, DAY, type NewEvent, USDC, useProtocol } from '../support/use-protocol.ts'
 
-const PLANS = byForm(30, 500)
+const PLANS = byForm(12, 500)
 
 const profile = inject('profile')
 const protocol = await useProtocol(profile)
@@ -270,7 +270,9 @@ const checkReverts = async (plan: Plan, from: Hex, body: Body): Promise<void> =>
   const codes = await Promise.all(receipts.map(({ receipt }) => revertOf(receipt)))
   const reverted = codes.filter((code) => code !== null)
   expect(reverted.length).toBeGreaterThan(0)
-  for (const code of reverted) expect(blocking).toContain(code)
+  // The deadline of a purchase in an expired event is the second of its plan, which may be over when it is mined.
+  const possible = blocking.includes('event_expired') ? [...blocking, 'past_deadline'] : blocking
+  for (const code of reverted) expect(possible).toContain(code)
   expect(changesOf(before, await balancesOf(from))).toEqual({})
 }
 

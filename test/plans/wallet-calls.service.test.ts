@@ -5,6 +5,7 @@ import { erc20Abi } from '../../src/abi/erc20.generated.ts'
 import type { Plan } from '../../src/plans/records.ts'
 import { planOf, usePlans } from '../support/plan-apps.ts'
 import { receiptOf } from '../support/receipt.ts'
+import { byForm } from '../support/repetitions.ts'
 import { USDC, useProtocol } from '../support/use-protocol.ts'
 
 /* The calls of plans as wallets take them (EIP-5792), run as one batch by an account of ERC-7821. */
@@ -80,7 +81,7 @@ test("a plan's calls have the type that viem sends", () => {
   expectTypeOf<NonNullable<Plan['walletCalls']>>().toExtend<SendCalls>()
 })
 
-test.each(['buy-protection', 'deposit', 'create-event'] as const)(
+test.each(byForm(['buy-protection'] as const, ['buy-protection', 'deposit', 'create-event'] as const))(
   'the approval and the action of %s run as one atomic batch of an account that delegates to an ERC-7821 contract',
   async (action) => {
     const eventId = await event()

@@ -4,6 +4,7 @@ import {
   amountsDown,
   fromSix,
   isWithinLeverage,
+  isWithinPayout,
   premiumRateRound,
   sixRound,
   snapRate,
@@ -73,5 +74,12 @@ describe('the amounts of a quote', () => {
     expect(isWithinLeverage(hundred, 999n)).toBe(false)
     expect(isWithinLeverage({ ...hundred, payoutCap: 11_000_001n }, 1_000n)).toBe(false)
     expect(isWithinLeverage(hundred, 0n)).toBe(false)
+  })
+
+  test('a premium of exactly the largest payout is accepted, and any more is rejected', () => {
+    const tenth = { initialRate: 10_000_000n, strike: 10_000_000n, payoutCap: 11_000_000n }
+    expect(isWithinPayout(tenth, 100_000n)).toBe(true)
+    expect(isWithinPayout(tenth, 100_001n)).toBe(false)
+    expect(isWithinPayout({ ...tenth, payoutCap: 10_999_999n }, 100_000n)).toBe(false)
   })
 })

@@ -4,9 +4,12 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { zeroAddress } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openAttester } from '../../src/pricing/attest.ts'
+import { createChainTimes } from '../../src/pricing/chain-times.ts'
 import { type EngineOptions, openEngine } from '../../src/pricing/engine.ts'
 import { QuoteRequest } from '../../src/pricing/messages.ts'
-import { signingTarget as diamond, engineOptions } from '../support/engine.ts'
+import { createSign, type Sign } from '../../src/pricing/signing.ts'
+import { signingTarget as diamond, ENGINE_KEY, engineOptions } from '../support/engine.ts'
 import { startPublisher } from '../support/publisher.ts'
 
 const DAY_MS = 86_400_000
@@ -69,8 +72,7 @@ const production = (): EngineOptions => ({
 })
 
 /** Whether an engine signs a request; otherwise the reason in the breakdown. */
-const outcome = async (options: EngineOptions, request: object): Promise<unknown> => {
-  const engine = await openEngine(options)
+const outcome = async (engine: Awaited<ReturnType<typeof openEngine>>, request: object): Promise<unknown> => {
   const { attestation, breakdown } = await engine.quote(QuoteRequest.parse(request))
   const { attestation: details } = breakdown
   const reason = typeof details === 'object' && details !== null && 'reason' in details ? details.reason : undefined
@@ -78,23 +80,23 @@ const outcome = async (options: EngineOptions, request: object): Promise<unknown
 }
 
 describe('signing in production', () => {
-  test('a quote is signed when all its rates are published and fresh', async () => {
-    expect(await outcome(production(), cedi)).toBe('signed')
-    expect(await outcome(production(), euro)).toBe('signed')
+  test('a quote is signed when all its rates are published and fresh, and not on missing interest rates', async () => {
+    const engine = await openEngine(production())
+    expect(await outcome(engine, cedi)).toBe('signed')
+    expect(await outcome(engine, euro)).toBe('signed')
+    expect(await outcome(engine, lira)).toMatch(/interest rate of TRY/)
   })
 
   test('a quote on the fallback dollar rate is returned unsigned, with the reason', async () => {
-    const fallback = { ...production(), usdRateUrl: undefined }
-    expect(await outcome(fallback, cedi)).toMatch(/dollar rate.*configured.*ENGINE_USD_RATE_URL/)
-    const engine = await openEngine(fallback)
+    const engine = await openEngine({ ...production(), usdRateUrl: undefined })
+    expect(await outcome(engine, cedi)).toMatch(/dollar rate.*configured.*ENGINE_USD_RATE_URL/)
     const { signing } = await engine.health()
     expect(signing?.rates).toEqual([expect.stringContaining('dollar rate')])
-    expect(await outcome({ ...fallback, isProduction: false }, cedi)).toBe('signed')
   })
 
   test('a quote on a dollar rate that was recorded too long ago is not signed', async () => {
     usdDate = dayBefore(8)
-    expect(await outcome(production(), cedi)).toMatch(new RegExp(`dollar rate.*${usdDate}`))
+    expect(await outcome(await openEngine(production()), cedi)).toMatch(new RegExp(`dollar rate.*${usdDate}`))
     usdDate = dayBefore(1)
   })
 
@@ -113,37 +115,55 @@ describe('signing in production', () => {
     usd = await startPublisher(() => ({ body: `observation_date,DTB3\n${usdDate},4.1\n` }))
   })
 
-  test('a quote whose drift follows old or missing interest rates is not signed; an empirical drift needs none', async () => {
-    const shipped = { ...production(), localRatesFile: undefined }
-    expect(await outcome(shipped, euro)).toMatch(/interest rates.*2024-11-29.*ENGINE_LOCAL_RATES_FILE/)
-    expect(await outcome(shipped, cedi)).toBe('signed')
-    expect(await outcome(production(), lira)).toMatch(/interest rate of TRY/)
-    expect(await outcome({ ...shipped, isProduction: false }, euro)).toBe('signed')
+  test('a quote whose drift follows old interest rates is not signed; an empirical drift needs none', async () => {
+    const engine = await openEngine({ ...production(), localRatesFile: undefined })
+    expect(await outcome(engine, euro)).toMatch(/interest rates.*2024-11-29.*ENGINE_LOCAL_RATES_FILE/)
+    expect(await outcome(engine, cedi)).toBe('signed')
   })
 })
 
-describe('the date of a signed quote', () => {
-  test('a signed quote is dated some seconds before the clock or the newest block, whichever is earlier', async () => {
-    const clock = 1_000 * Math.floor(Date.now() / 1_000)
-    for (const behind of [-9, -2, 0, 3, 9]) {
-      const head = BigInt(clock / 1_000 - behind)
-      const engine = await openEngine({
-        ...engineOptions,
-        now: () => clock,
-        log,
-        deployments: [{ chainId: 8453, diamond, headTime: async () => head }],
-      })
-      const { attestation, breakdown } = await engine.quote(QuoteRequest.parse(cedi))
-      const dated = Math.min(clock / 1_000, Number(head)) - 5
-      expect(attestation).toMatchObject({ quoteTimestamp: `${dated}`, expiresAt: `${dated + 120}` })
-      expect(breakdown.attestation).toEqual({
-        reason: null,
-        clock: clock / 1_000,
-        newestBlock: Number(head),
-        marginSeconds: 5,
-      })
-    }
+test('outside production a quote is signed on the fallback dollar rate and on old interest rates', async () => {
+  const engine = await openEngine({
+    ...{ ...production(), isProduction: false, usdRateUrl: undefined, localRatesFile: undefined },
   })
+  expect([await outcome(engine, cedi), await outcome(engine, euro)]).toEqual(['signed', 'signed'])
+})
+
+const priced: Parameters<Sign>[1] = {
+  ...{ range: { strike: 1n, payoutCap: 2n, initialRate: 3n }, premiumRate: 4n, asOf: 1_790_000_000, fault: null },
+}
+
+/** Signs at the second of `priced` for chains whose newest blocks are this many seconds older. */
+const signing = async (behind: number) => {
+  const headTime = async () => BigInt(priced.asOf - behind)
+  const deployments = [{ chainId: 8453, diamond, headTime }]
+  const chainTimes = createChainTimes({ deployments, now: () => priced.asOf * 1_000, log })
+  await chainTimes.readNewestBlocks()
+  return createSign({ attester: openAttester({ key: ENGINE_KEY, isProduction: false }), chainTimes })
+}
+
+test.each([-9, -2, 0, 3, 9])(
+  'a signed quote is dated some seconds before the clock or the newest block, %d s behind it, whichever is earlier',
+  async (behind) => {
+    const newestBlock = priced.asOf - behind
+    const { attestation, details } = await (await signing(behind))(QuoteRequest.parse(cedi), priced)
+    const dated = Math.min(priced.asOf, newestBlock) - 5
+    expect(attestation).toMatchObject({ quoteTimestamp: `${dated}`, expiresAt: `${dated + 120}` })
+    expect(details).toEqual({ reason: null, clock: priced.asOf, newestBlock, marginSeconds: 5 })
+  },
+)
+
+test('a quote is not signed by a wrong clock, on rates with a fault, for another chain or for nobody', async () => {
+  const reasonOf = async (behind: number, more: object, request: object = cedi) => {
+    const sign = await signing(behind)
+    return (await sign(QuoteRequest.parse(request), { ...priced, ...more })).details.reason
+  }
+  expect(await reasonOf(11, {})).toMatch(/clock is 11 s ahead of the newest block of chain 8453/)
+  expect(await reasonOf(-11, {})).toMatch(/clock is 11 s behind the newest block of chain 8453/)
+  expect(await reasonOf(0, { fault: 'the rates are old' })).toBe('the rates are old')
+  expect(await reasonOf(0, {}, { ...cedi, chainId: 56 })).toMatch(/not configured for chain 56/)
+  const { chainId, diamondAddress, creator: _, ...unattested } = cedi
+  expect(await reasonOf(0, {}, unattested)).toMatch(/^not requested/)
 })
 
 describe('the engine’s clock', () => {
@@ -155,8 +175,8 @@ describe('the engine’s clock', () => {
   })
 
   test('a clock that is an hour ahead of the chain signs nothing, and the quote states the reason', async () => {
-    expect(await outcome(at(HOUR_S), cedi)).toMatch(/clock is 36\d\d s ahead of the newest block of chain 8453/)
     const engine = await openEngine(at(HOUR_S))
+    expect(await outcome(engine, cedi)).toMatch(/clock is 36\d\d s ahead of the newest block of chain 8453/)
     expect((await engine.health()).signing?.chains).toContainEqual(
       expect.objectContaining({
         chainId: 8453,
@@ -169,13 +189,11 @@ describe('the engine’s clock', () => {
 
 describe('configured deployments', () => {
   const refusal = async (request: object): Promise<unknown> => {
-    const engine = await openEngine({ ...engineOptions, log })
-    return Promise.resolve()
-      .then(() => engine.quote(QuoteRequest.parse(request)))
-      .then(
-        ({ attestation }) => attestation,
-        (error: unknown) => error,
-      )
+    const sign = await signing(0)
+    return sign(QuoteRequest.parse(request), priced).then(
+      ({ attestation }) => attestation,
+      (error: unknown) => error,
+    )
   }
 
   test('a quote for an unconfigured diamond is rejected with its field', async () => {

@@ -1,7 +1,7 @@
 import { type Hex, hashMessage, recoverMessageAddress } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { expect, test } from 'vitest'
-import { type AttestedQuote, attestationMessage } from '../../src/protocol/attestation.ts'
+import { describe, expect, test } from 'vitest'
+import { type AttestedQuote, attestationMessage, recoverAttester } from '../../src/protocol/attestation.ts'
 
 /** The digest from which the signer of a signature is recovered. */
 const attestationDigest = (quote: AttestedQuote): Hex => hashMessage({ raw: attestationMessage(quote) })
@@ -49,4 +49,31 @@ test.each([
   { quoteNonce: `0x${'34'.repeat(32)}` },
 ] satisfies Partial<AttestedQuote>[])('a change of %o changes the digest', (change) => {
   expect(attestationDigest({ ...quote, ...change })).not.toBe(attestationDigest(quote))
+})
+
+describe('the signer of a quote', () => {
+  const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
+  const parts = async () => {
+    const signature = await account.signMessage({ message: { raw: attestationMessage(quote) } })
+    const [r, s, v] = [
+      signature.slice(2, 66),
+      BigInt(`0x${signature.slice(66, 130)}`),
+      Number(`0x${signature.slice(130)}`),
+    ]
+    return { r, s, v }
+  }
+  const join = (r: string, s: bigint, v: number): Hex =>
+    `0x${r}${s.toString(16).padStart(64, '0')}${v.toString(16).padStart(2, '0')}`
+
+  test('is the one who signed it', async () => {
+    const { r, s, v } = await parts()
+    expect(await recoverAttester(quote, join(r, s, v))).toBe(account.address)
+  })
+
+  test('is not recovered from the second form of a signature, nor from one with another last byte', async () => {
+    const { r, s, v } = await parts()
+    expect(await recoverAttester(quote, join(r, ORDER - s, 55 - v))).toBeNull()
+    for (const other of [v - 27, 26, 29]) expect(await recoverAttester(quote, join(r, s, other))).toBeNull()
+    expect(await recoverAttester(quote, join('0'.repeat(64), 0n, 27))).toBeNull()
+  })
 })

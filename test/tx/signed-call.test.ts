@@ -31,6 +31,26 @@ test.each(transactions)('the call and the sender of a $type transaction are read
   })
 })
 
+test('the sender is recovered whatever the length of the fields is', async () => {
+  const input = (bytes: number): Hex => `0x${'ab'.repeat(bytes)}`
+  // The fields take 55 bytes or fewer, and then more.
+  for (let bytes = 0; bytes < 40; bytes += 1)
+    for (const transaction of [
+      { type: 'legacy', chainId: 1, gasPrice: 7n, to, nonce: 1, gas: 1n, data: input(bytes) },
+      { type: 'eip1559', chainId: 1, ...fees, to, nonce: 1, gas: 1n, data: input(bytes) },
+    ] as const) {
+      const found = await signedCallOf(await account.signTransaction(transaction), () => true)
+      expect([found?.from, found?.input]).toEqual([account.address, input(bytes)])
+    }
+})
+
+test('a transaction that creates a contract is not judged by its target', async () => {
+  const creation = await account.signTransaction({ type: 'eip1559', chainId: 8453, ...fees, data: '0x00' })
+  const judged: Hex[] = []
+  expect(await signedCallOf(creation, (target) => judged.push(target) > 0)).toBeNull()
+  expect(judged).toEqual([])
+})
+
 test('other targets and malformed transactions have no call', async () => {
   const signed = await account.signTransaction({ type: 'eip1559', chainId: 8453, ...fees, ...call })
   expect(await signedCallOf(signed, () => false)).toBeNull()

@@ -65,6 +65,25 @@ test('no chain is read from an incomplete transaction, which the node rejects', 
     expect(signedFor(concatHex(['0x02', toRlp(fields)]))).toBeUndefined()
 })
 
+test('a transaction has 14 fields at most, and a chain id 32 bytes', () => {
+  const chainOf = (fields: readonly Hex[]) => signedFor(concatHex(['0x02', toRlp(fields)]))
+  expect([chainOf(Array(14).fill('0x01')), chainOf(Array(15).fill('0x01'))]).toEqual([1n, undefined])
+  const [widest, wider] = [32, 33].map((bytes): Hex => `0x${'11'.repeat(bytes)}`)
+  expect([chainOf([widest ?? '0x']), chainOf([wider ?? '0x'])]).toEqual([BigInt(widest ?? 0), undefined])
+  expect(chainOf(['0x', '0x01'])).toBeUndefined()
+})
+
+test.each([
+  ['0x1b', null],
+  ['0x22', null],
+  ['0x23', undefined],
+  ['0x24', undefined],
+  ['0x25', 1n],
+  ['0x26', 1n],
+] as const)('a transaction without a type whose v is %s has the chain %s', (v, chain) => {
+  expect(signedFor(toRlp(['0x01', '0x01', '0x01', to, '0x', '0x', v, '0x01', '0x01']))).toBe(chain)
+})
+
 test('lists inside a transaction are not decoded, however deep they are nested', () => {
   // A decoder that enters each of 100,000 lists overflows its stack and finds no chain id.
   const size = (bytes: number): Hex => `0xfb${bytes.toString(16).padStart(8, '0')}`
@@ -87,7 +106,14 @@ test('bytes after a complete transaction are counted, those of an incomplete one
 
 test('a transaction with blobs around it has no bytes after it', () => {
   const signed = toRlp(Array<Hex>(14).fill('0x01'), 'bytes')
-  const lists = Buffer.concat([Buffer.from(signed), Buffer.from([0xc0, 0xc0, 0xc0])])
-  const wrapped = concatHex(['0x03', `0x${Buffer.concat([Buffer.from([0xc0 + lists.length]), lists]).toString('hex')}`])
-  expect([bytesAfter(wrapped), bytesAfter(`${wrapped}01`)]).toEqual([0, 1])
+  // The wrapper of EIP-7594 has a version, too.
+  for (const around of [
+    [0xc0, 0xc0, 0xc0],
+    [0x01, 0xc0, 0xc0, 0xc0],
+  ]) {
+    const lists = Buffer.concat([Buffer.from(signed), Buffer.from(around)])
+    const list = Buffer.concat([Buffer.from([0xc0 + lists.length]), lists])
+    const wrapped = concatHex(['0x03', `0x${list.toString('hex')}`])
+    expect([bytesAfter(wrapped), bytesAfter(`${wrapped}01`)]).toEqual([0, 1])
+  }
 })
