@@ -24,7 +24,11 @@ afterAll(async () => {
   await database?.close()
   await store?.close()
 })
-beforeEach(() => database.run((handle) => handle.execute('TRUNCATE changes, change_counter, cursors, looks')))
+beforeEach(() =>
+  database.run((handle) =>
+    handle.execute('DELETE FROM changes; DELETE FROM change_counter; DELETE FROM cursors; DELETE FROM looks'),
+  ),
+)
 
 const commit = (touched: Touched, many?: number, chain = chainId): Promise<number> =>
   database.transaction((handle) => announce(handle, chain, touched, many))

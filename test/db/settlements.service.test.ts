@@ -33,7 +33,11 @@ afterAll(async () => {
   await store?.close()
 })
 beforeEach(() =>
-  database.run((handle) => handle.execute('TRUNCATE settlements, settlement_logs, changes, change_counter, feed')),
+  database.run((handle) =>
+    handle.execute(
+      'DELETE FROM settlements; DELETE FROM settlement_logs; DELETE FROM changes; DELETE FROM change_counter',
+    ),
+  ),
 )
 
 const hashOf = (digit: number) => `0x${String(digit).repeat(64)}` as const

@@ -32,7 +32,7 @@ afterAll(async () => {
 beforeEach(async () => {
   await run('DELETE FROM unobserved')
   for (const kind of kinds)
-    await run(`TRUNCATE ${kind}_observations; INSERT INTO ${kind}_observations SELECT * FROM kept_${kind}`)
+    await run(`DELETE FROM ${kind}_observations; INSERT INTO ${kind}_observations SELECT * FROM kept_${kind}`)
 })
 
 const kinds = ['event', 'deposit', 'position'] as const
