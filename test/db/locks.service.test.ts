@@ -13,6 +13,7 @@ import {
 } from '../../src/db/index/refresh-queue.ts'
 import { rerender } from '../../src/db/index/rerender.ts'
 import { finalizeSettlements } from '../../src/db/index/settlements.ts'
+import { storeTokens } from '../../src/db/index/tokens.ts'
 import type { Database, Handle } from '../../src/db/pool.ts'
 import { createRenderer } from '../../src/db/rendering.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
@@ -37,6 +38,8 @@ beforeAll(async () => {
     events: [1, 2, 3, 4].map((id) => seedEvent(id, plan)),
     deposits: [1, 2, 3].map((id) => seedDeposit(id, plan)),
   })
+  const token = { token: `0x${'ab'.repeat(20)}`, symbol: 'A', decimals: 6 } as const
+  await database.transaction((handle) => storeTokens(handle, chainId, [token]))
 })
 afterAll(async () => {
   await holder?.end()
@@ -77,6 +80,28 @@ const works: readonly (readonly [string, () => Promise<unknown>])[] = [
   ],
 ]
 
+/** Plain writes of what texts are rendered from. Triggers take the lock for them. */
+const inputs = [
+  'UPDATE events SET strike = strike + 1',
+  'UPDATE deposits SET amount = amount + 1',
+  'UPDATE events SET payment_token = NULL',
+  'UPDATE event_observations SET payment_token = (SELECT address FROM tokens)',
+  `UPDATE tokens SET symbol = 'B'`,
+  'DELETE FROM deposits WHERE id = 3',
+  'DELETE FROM events WHERE id = 4',
+  'DELETE FROM tokens',
+].map((statement): (typeof works)[number] => [
+  statement,
+  async () => {
+    const undo = new Error('undo')
+    const tried = database.transaction(async (handle) => {
+      await handle.execute(statement)
+      throw undo
+    })
+    await expect(tried).rejects.toBe(undo)
+  },
+])
+
 /** Whether a transaction waits for the lock of the refresh queue of a chain. */
 const waits = async (chain: number): Promise<boolean> => {
   const { rowCount } = await holder.query(
@@ -86,19 +111,20 @@ const waits = async (chain: number): Promise<boolean> => {
   return rowCount !== 0
 }
 
-test.each(works)('%s waits for the transaction that holds the lock of its chain', async (_, work) => {
+test.each([...works, ...inputs])('%s waits for the transaction that holds the lock of its chain', async (_, work) => {
   await holder.query(`SELECT pg_advisory_lock(7201, ${chainId})`)
   let isOver = false
   const working = work().then(() => {
     isOver = true
   })
   await eventually('it waits or is over', async () => isOver || (await waits(chainId)))
-  expect(isOver).toBe(false)
+  const waited = !isOver
   await holder.query('SELECT pg_advisory_unlock_all()')
   await working
+  expect(waited).toBe(true)
 })
 
-test.each(works)('%s does not wait for the lock of another chain', async (_, work) => {
+test.each([...works, ...inputs])('%s does not wait for the lock of another chain', async (_, work) => {
   await holder.query(`SELECT pg_advisory_lock(7201, ${other})`)
   try {
     await work()
