@@ -170,7 +170,8 @@ const above = async (number: bigint): Promise<string[]> =>
   )
 
 test('a rollback reverts the settlements above its block that no later one replaced, on its chain', async () => {
-  await put(3, [draft(1n, 20n), draft(2n, 21n, { isFinal: true }), draft(3n, 22n)])
+  await put(3, [draft(3n, 22n)])
+  await put(2, [draft(1n, 20n), draft(2n, 21n, { isFinal: true })])
   // The other chain's settlements of the same events are later, and one of them is reverted.
   await put(13, [draft(1n, 25n), draft(2n, 25n), draft(2n, 25n, { type: 'reverted' })], other)
   expect(await above(20n)).toEqual(['reverted 2 in 21 final', 'reverted 3 in 22'])

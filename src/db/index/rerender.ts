@@ -10,14 +10,13 @@ import { type Renderer, withTexts } from '../rendering.ts'
 import { entityTables, type Keyed, type ObservationRow } from '../stored.ts'
 import { lockRefreshQueue } from './refresh-queue.ts'
 
-/** Ids that one statement scans, and rows that one transaction renders, for which writers of the chain wait. */
-const SIZES = { range: 10_000n, atOnce: 200 } as const
+/**
+ * Ids that one statement scans, rows that one transaction renders, for which writers of the chain wait, and the pauses in
+ * milliseconds after a range without stale rows and after a transaction. Other work has priority.
+ */
+const PACE = { range: 10_000n, atOnce: 200, idleMs: 200, yieldMs: 10 } as const
 
-type Sizes = { readonly range: bigint; readonly atOnce: number }
-
-/** Pauses after a range without stale rows and after a transaction, in milliseconds. Other work has priority. */
-const IDLE_PAUSE_MS = 200
-const YIELD_MS = 10
+type Pace = Readonly<Record<'atOnce' | 'idleMs' | 'yieldMs', number>> & { readonly range: bigint }
 
 /**
  * Rows without a text or with one of another key. Texts of a later format are left alone, or two releases that run at
@@ -28,7 +27,7 @@ const staleIds = async (
   chainId: ChainId,
   kind: Kind,
   { key }: Renderer,
-  { after, range, atOnce }: Sizes & { readonly after: bigint },
+  { after, range, atOnce }: Pick<Pace, 'range' | 'atOnce'> & { readonly after: bigint },
 ) => {
   const { rows } = await handle.execute<{ id: string }>(sql`SELECT id FROM ${entityTables[kind].observations}
     WHERE chain_id = ${chainId} AND id > ${after} AND id <= ${after + range}
@@ -69,7 +68,7 @@ export const rerender = async (
   chainId: ChainId,
   renderer: Renderer,
   signal: AbortSignal,
-  { range, atOnce }: Sizes = SIZES,
+  { range, atOnce, idleMs, yieldMs }: Pace = PACE,
 ) => {
   let rendered = 0
   for (const kind of kinds) {
@@ -82,7 +81,7 @@ export const rerender = async (
       const ids = await database.run((handle) => staleIds(handle, chainId, kind, renderer, { after, range, atOnce }))
       if (ids.length > 0) rendered += await renderSome(database, chainId, kind, renderer, ids)
       after = ids.length === atOnce ? (ids.at(-1) ?? upTo) : upTo
-      await sleep(ids.length > 0 ? YIELD_MS : IDLE_PAUSE_MS, signal)
+      await sleep(ids.length > 0 ? yieldMs : idleMs, signal)
     }
   }
   return rendered
