@@ -13,6 +13,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'
 import {
   blockOf,
+  type Plan,
   seedDeployment,
   seedDeposit,
   seedEvent,
@@ -23,7 +24,7 @@ import {
 
 const [chainId, other] = [8453, 56]
 /** Events 1 and 2 in block 1, 3 in block 2; likewise deposits and positions. */
-const plan = { token: seedToken, rowsABlock: 2, wallets: 7, events: 3 }
+const plan: Plan = { token: seedToken, rowsABlock: 2, wallets: 7, events: 3 }
 const renderer = createRenderer(seedDeployment(chainId))
 
 let store: TestDatabase

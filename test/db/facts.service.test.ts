@@ -18,6 +18,7 @@ import { openDatabase } from '../support/open-database.ts'
 import { readAllFacts } from '../support/read-facts.ts'
 import {
   blockOf,
+  type Plan,
   seedDeposit,
   seedEvent,
   seedPosition,
@@ -28,7 +29,7 @@ import {
 
 const [chainId, other] = [8453, 56]
 /** Two rows of each kind per block, so 1 and 2 are in block 1 and 7 and 8 in block 4. */
-const plan = { token: seedToken, rowsABlock: 2, wallets: 3, events: 2 }
+const plan: Plan = { token: seedToken, rowsABlock: 2, wallets: 3, events: 2 }
 
 let store: TestDatabase
 let database: Database

@@ -21,11 +21,11 @@ import { blockColumns } from '../../src/db/stored.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'
 import { eventually } from '../support/process.ts'
-import { blockOf, seedDeposit, seedEvent, seedToken, writeSeeded } from '../support/seed-index.ts'
+import { blockOf, type Plan, seedDeposit, seedEvent, seedToken, writeSeeded } from '../support/seed-index.ts'
 
 const [chainId, other] = [8453, 56]
 /** One event and one deposit in each of the blocks 1 to 4. */
-const plan = { token: seedToken, rowsABlock: 1, wallets: 7, events: 4 }
+const plan: Plan = { token: seedToken, rowsABlock: 1, wallets: 7, events: 4 }
 
 let store: TestDatabase
 let database: Database

@@ -19,10 +19,18 @@ import { createRenderer } from '../../src/db/rendering.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'
 import { eventually } from '../support/process.ts'
-import { blockOf, seedDeployment, seedDeposit, seedEvent, seedToken, writeSeeded } from '../support/seed-index.ts'
+import {
+  blockOf,
+  type Plan,
+  seedDeployment,
+  seedDeposit,
+  seedEvent,
+  seedToken,
+  writeSeeded,
+} from '../support/seed-index.ts'
 
 const [chainId, other] = [8453, 56]
-const plan = { token: seedToken, rowsABlock: 10, wallets: 7, events: 4 }
+const plan: Plan = { token: seedToken, rowsABlock: 10, wallets: 7, events: 4 }
 const renderer = createRenderer(seedDeployment(chainId))
 
 let store: TestDatabase

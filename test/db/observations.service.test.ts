@@ -9,6 +9,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'
 import {
   blockOf,
+  type Plan,
   seedDeployment,
   seedDeposit,
   seedEvent,
@@ -20,7 +21,7 @@ import {
 
 const [chainId, other] = [8453, 56]
 /** Deposits and positions 2 and 5 belong to event 3, which is not settled; 3 and 6 to event 1. */
-const plan = { token: seedToken, rowsABlock: 10, wallets: 50, events: 3 }
+const plan: Plan = { token: seedToken, rowsABlock: 10, wallets: 50, events: 3 }
 const renderer = createRenderer(seedDeployment(chainId))
 const ids = [1, 2, 3, 4, 5, 6]
 const changing = ['event_observations', 'deposit_observations', 'position_observations']

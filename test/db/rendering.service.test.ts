@@ -10,11 +10,19 @@ import { ServiceError } from '../../src/lib/errors.ts'
 import { ROW_FORMAT } from '../../src/protocol/records.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'
-import { blockOf, seedDeployment, seedDeposit, seedEvent, seedToken, writeSeeded } from '../support/seed-index.ts'
+import {
+  blockOf,
+  type Plan,
+  seedDeployment,
+  seedDeposit,
+  seedEvent,
+  seedToken,
+  writeSeeded,
+} from '../support/seed-index.ts'
 
 const [chainId, other] = [8453, 56]
 /** Deposit n belongs to event 1 + n mod 3. */
-const plan = { token: seedToken, rowsABlock: 10, wallets: 7, events: 3 }
+const plan: Plan = { token: seedToken, rowsABlock: 10, wallets: 7, events: 3 }
 const renderer = createRenderer(seedDeployment(chainId))
 const token = getAddress(`0x${'ab'.repeat(20)}`)
 const bytes = `'\\x${'ab'.repeat(20)}'`

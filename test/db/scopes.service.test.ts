@@ -16,6 +16,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'
 import {
   blockOf,
+  type Plan,
   seedDeposit,
   seedEvent,
   seedPosition,
@@ -26,7 +27,7 @@ import {
 
 const chainId = 8453
 /** Two rows of each kind per block. The other chain has the same ids, of other wallets and events. */
-const plan = { token: seedToken, rowsABlock: 2, wallets: 50, events: 3 }
+const plan: Plan = { token: seedToken, rowsABlock: 2, wallets: 50, events: 3 }
 const otherPlan = { ...plan, wallets: 3, events: 1 }
 
 let store: TestDatabase

@@ -12,9 +12,9 @@ import {
   touchingProtocol,
   union,
 } from '../../src/db/changes/scopes.ts'
-import { seedDeposit, seedEvent, seedPosition, seedToken, walletOf } from '../support/seed-index.ts'
+import { type Plan, seedDeposit, seedEvent, seedPosition, seedToken, walletOf } from '../support/seed-index.ts'
 
-const plan = { token: seedToken, rowsABlock: 5, wallets: 7, events: 3 }
+const plan: Plan = { token: seedToken, rowsABlock: 5, wallets: 7, events: 3 }
 const bits = ({ scopes }: Touched) => Object.fromEntries(scopes)
 const withBits = (scopes: Readonly<Record<string, number>>): Touched => ({
   ...touching(),

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { observationRows } from '../../src/db/index/observations.ts'
 import { blockColumns, storedBlock, storedEntity, storedProtocol } from '../../src/db/stored.ts'
-import { blockOf, seedDeposit, seedEvent, seedPosition, seedToken } from '../support/seed-index.ts'
+import { blockOf, type Plan, seedDeposit, seedEvent, seedPosition, seedToken } from '../support/seed-index.ts'
 
-const plan = { token: seedToken, rowsABlock: 10, wallets: 7, events: 3 }
+const plan: Plan = { token: seedToken, rowsABlock: 10, wallets: 7, events: 3 }
 const block = blockOf(10n)
 const [event, deposit, position] = [seedEvent(2, plan), seedDeposit(3, plan), seedPosition(4, plan)]
 const protocol = {

@@ -4,10 +4,18 @@ import { requestRefresh, requestSweep } from '../../src/db/index/refresh-queue.t
 import type { Database } from '../../src/db/pool.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'
-import { blockOf, seedDeposit, seedEvent, seedPosition, seedToken, writeSeeded } from '../support/seed-index.ts'
+import {
+  blockOf,
+  type Plan,
+  seedDeposit,
+  seedEvent,
+  seedPosition,
+  seedToken,
+  writeSeeded,
+} from '../support/seed-index.ts'
 
 const [chainId, other] = [8453, 56]
-const plan = { token: seedToken, rowsABlock: 10, wallets: 7, events: 3 }
+const plan: Plan = { token: seedToken, rowsABlock: 10, wallets: 7, events: 3 }
 /** The id of an observation without an entity, which alone the rotation reaches. */
 const FAR = 1_000_000_000
 

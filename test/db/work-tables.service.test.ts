@@ -9,10 +9,18 @@ import { isAuditDue, lastUpgrade, recordUpgrade } from '../../src/db/index/upgra
 import type { Database } from '../../src/db/pool.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'
-import { blockOf, seedDeposit, seedEvent, seedPosition, seedToken, writeSeeded } from '../support/seed-index.ts'
+import {
+  blockOf,
+  type Plan,
+  seedDeposit,
+  seedEvent,
+  seedPosition,
+  seedToken,
+  writeSeeded,
+} from '../support/seed-index.ts'
 
 const [chainId, other] = [8453, 56]
-const plan = { token: seedToken, rowsABlock: 10, wallets: 50, events: 3 }
+const plan: Plan = { token: seedToken, rowsABlock: 10, wallets: 50, events: 3 }
 
 let store: TestDatabase
 let database: Database
