@@ -6,7 +6,7 @@ import { asRows, copyMany, insertMany } from '../../src/db/bulk.ts'
 import { copyRows } from '../../src/db/copy-rows.ts'
 import type { Handle } from '../../src/db/pool.ts'
 import { deposits, events, feeRates, tokens } from '../../src/db/schema.ts'
-import { upgrades } from '../../src/db/schema-index.ts'
+import { refreshQueue, upgrades } from '../../src/db/schema-index.ts'
 
 const HEADER = '5047434f50590aff0d0a000000000000000000'
 
@@ -96,7 +96,10 @@ test('integers, bytes and texts have their own encodings, and null has none', ()
 })
 
 test('rows of any number and length fit', () => {
-  const row = (at: number) => ({ id: BigInt(at), underlying: 'x'.repeat(at % 3 === 0 ? 70_000 : 5) })
+  const row = (at: number) => ({
+    id: BigInt(at),
+    underlying: 'x'.repeat(at === 0 ? 200_000 : at % 30 === 0 ? 70_000 : 5),
+  })
   const rows = Array.from({ length: 300 }, (_, at) => row(at))
   const found = decoded(
     copyRows(
@@ -113,6 +116,13 @@ test('rows of any number and length fit', () => {
   )
 })
 
+test('rows without bytes fit in any number', () => {
+  const rows = Array.from({ length: 9_000 }, (_, at) => ({ id: BigInt(at) }))
+  expect(decoded(copyRows([['id', id]], {}, rows)).map(([number]) => BigInt(`0x${number}`))).toEqual(
+    rows.map((row) => row.id),
+  )
+})
+
 test('a column of a type that COPY does not support is an error', () => {
   expect(() => copyRows([['decimals', tokens.decimals]], {}, [])).toThrow(/smallint/)
 })
@@ -122,7 +132,7 @@ test('the shared columns and those of the first row are copied, in the order of 
   const copy = async (statement: string, bytes: Uint8Array): Promise<void> => {
     calls.push([statement, decoded(Buffer.from(bytes))])
   }
-  await copyMany(copy, deposits, { chainId: 1 }, [{ eventId: 3n, id: 2n, unknown: 5 }])
+  await copyMany(copy, deposits, { chainId: 1 }, [{ eventId: 3n, id: 2n, unknown: 5, chainId: 9 }])
   await copyMany(copy, deposits, { chainId: 1 }, [])
   expect(calls).toEqual([
     [
@@ -168,6 +178,8 @@ test('texts of an array are quoted, and a condition on conflicts replaces the us
   expect(text).toBe('unnest($1::integer[], $2::numeric(78,0)[])')
   expect(params).toEqual(['{1}', `{"${2n ** 256n - 1n}"}`])
   expect(names.map(({ value }) => value)).toEqual(['chain_id', 'hedger_fee_rate'])
+  const subjects = asRows(refreshQueue, [{ subject: 'a"b\\"c' }])
+  expect(new PgDialect().sqlToQuery(subjects.source).params).toEqual(['{"a\\"b\\\\\\"c"}'])
   const { statements, handle } = fakeHandle()
   await insertMany(handle, tokens, [{ chainId: 1, decimals: 1 } as never], eq(tokens.chainId, 1))
   expect(statements[0]?.sql).toMatch(/"tokens"."chain_id" = \$3$/)

@@ -5,7 +5,8 @@ import { blockOf, type Plan, seedDeposit, seedEvent, seedPosition, seedToken } f
 
 const plan: Plan = { token: seedToken, rowsABlock: 10, wallets: 7, events: 3 }
 const block = blockOf(10n)
-const [event, deposit, position] = [seedEvent(2, plan), seedDeposit(3, plan), seedPosition(4, plan)]
+const [event, seeded, position] = [seedEvent(2, plan), seedDeposit(3, plan), seedPosition(4, plan)]
+const deposit = { ...seeded, seen: { ...seeded.seen, pending: 77n } }
 const protocol = {
   fees: {
     ...{ eventCreationFee: 1n, hedgerFeeRate: 2n, hedgerPayoutFeeRate: 3n },
@@ -46,7 +47,7 @@ test('values that are fixed at creation come from the fact, and the token of an 
   const [seen] = rows.events
   if (!seen) throw new Error('a row is missing')
   const wrong = { ...seen, strike: 99n, creator: seedToken }
-  const stored = storedEntity('event', { ...factOf(event.fact), paymentToken: null }, wrong)
+  const stored = storedEntity('event', { ...factOf(event.fact), paymentToken: event.fact.creator }, wrong)
   expect([stored.core.strike, stored.range.strike, stored.core.creator]).toEqual([
     event.fact.strike,
     event.fact.strike,
