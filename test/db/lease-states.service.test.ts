@@ -87,7 +87,7 @@ test.each([
   ['with an open session, silent', 0.01, false, false],
   ['with an open session, expired', -0.001, false, true],
   ['whose session has ended, just renewed', 1, true, false],
-  ['whose session has ended, renewed lately', 0.75, true, false],
+  ['whose session has ended, renewed recently', 0.75, true, false],
   ['whose session has ended, silent', 0.65, true, true],
   ['whose session has ended, expired', -0.001, true, true],
 ])('the lease of a leader %s (%f of its lifetime is left) is taken: %s, %s', async (_, share, hasEnded, isTaken) => {
@@ -133,7 +133,7 @@ test('a lease is extended with the session that extends it, by its epoch and its
   ])
 })
 
-test('a lease that a transaction holds is not extended meanwhile, and nobody waits for it', async () => {
+test('a lease that a transaction holds is not extended meanwhile, and no process waits for it', async () => {
   const lease = await lead()
   await setLeft(0.1)
   const client = new Client(store.url)

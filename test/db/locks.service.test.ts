@@ -113,7 +113,7 @@ const inputs = [
 /** Whether a transaction waits for the lock of the refresh queue of a chain. */
 const waits = async (chain: number): Promise<boolean> => {
   const { rowCount } = await holder.query(
-    `SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = 7201 AND objid = ${chain} AND NOT granted
+    `SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = ${chain} AND NOT granted
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
   )
   return rowCount !== 0

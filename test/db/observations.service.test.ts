@@ -97,7 +97,7 @@ const creator = (id: number) => ofWallet(walletOf((id * 7) % 50))
 const lp = (id: number) => ofWallet(walletOf((id * 11) % 50))
 const hedger = (id: number) => ofWallet(walletOf((id * 13) % 50))
 
-test('observations that repeat what is stored are dated anew and announce nothing', async () => {
+test('observations that repeat what is stored get the new block and announce nothing', async () => {
   await store_(11n, { events: [event(3)], deposits: [deposit(2)], positions: [position(2)] })
   expect([await announced(), await queued()]).toEqual([null, []])
   for (const kind of ['event', 'deposit', 'position']) {

@@ -84,7 +84,7 @@ test('a replica that is out of reach, or cancels a read for its recovery, is rep
       'origin',
       [['origin']],
     ])
-    // While it is replaced, nobody asks it.
+    // While it is replaced, no read asks it.
     expect(copy.reads).toBe(1)
     copy.reads = 0
   }
