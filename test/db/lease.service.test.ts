@@ -90,21 +90,21 @@ test('a leader that repeatedly loses its connection keeps its lease under its ne
 })
 
 test('a leader that freezes inside a transaction is replaced, and its transaction is rolled back', async () => {
-  const lease = await lead()
+  // Over before its holder freezes, and locked until then.
+  const lease = await lead(1)
   const freezing = open(1, 200)
+  let isFrozen = false
   let thaw = (): void => {}
   const frozen = freezing.transaction(async (handle) => {
-    // The lease is over at the end of the transaction, and locked until then.
-    await holdLease(handle, lease, 0)
+    await holdLease(handle, lease, 1)
     await requestRefresh(handle, 8453, [{ subject: 'event', id: 2n }])
     await new Promise<void>((resolve) => {
+      isFrozen = true
       thaw = resolve
     })
   })
   const ended = expect(frozen).rejects.toMatchObject({ code: 'service_unavailable' })
-  await session.close()
-  session = open(1)
-  await fallSilent()
+  await eventually('the leader is frozen', () => isFrozen)
   await eventually('the standby has the lease', isTaken)
   thaw()
   await ended
