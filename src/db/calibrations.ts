@@ -21,8 +21,8 @@ export const newestSet = async (database: Database, model: number) => {
   return row ?? null
 }
 
-/** Appends a set and returns its version; null when the newest set is equal. Deletes all but the newest 30 sets. */
-export const appendSet = (database: Database, model: number, pairs: unknown): Promise<number | null> =>
+/** Appends a set and returns its version; null when the newest set is equal. Deletes all but the newest `kept` sets. */
+export const appendSet = (database: Database, model: number, pairs: unknown, kept = KEPT): Promise<number | null> =>
   database.transaction(async (handle) => {
     // Serializes writers: two at once would not see each other's set. Readers do not wait for this lock.
     await handle.execute(sql`LOCK TABLE ${calibrations} IN SHARE ROW EXCLUSIVE MODE`)
@@ -34,7 +34,7 @@ export const appendSet = (database: Database, model: number, pairs: unknown): Pr
       .insert(calibrations)
       .values({ model, pairs })
       .returning({ version: calibrations.version })
-    const older = setsOf(handle, model).offset(KEPT).limit(1).as('older')
+    const older = setsOf(handle, model).offset(kept).limit(1).as('older')
     const oldest = handle.select({ version: older.version }).from(older)
     await handle.delete(calibrations).where(and(eq(calibrations.model, model), lte(calibrations.version, oldest)))
     return appended?.version ?? null

@@ -10,9 +10,9 @@ const MAX_WAITING = 10_000
  * and not at the pool, where it would be given up after `connectTimeoutMs` and keep the connections from other callers.
  * Work must not begin other work and wait for it.
  */
-export const limitConnections = (database: Database, atOnce: number): Database => {
+export const limitConnections = (database: Database, atOnce: number, waiting = MAX_WAITING): Database => {
   const refuse = () => unavailable('too much work waits for the database')
-  const limited = createConcurrencyLimit({ atOnce, waiting: MAX_WAITING, refuse })
+  const limited = createConcurrencyLimit({ atOnce, waiting, refuse })
   return {
     ...database,
     run: (query) => limited(() => database.run(query)),

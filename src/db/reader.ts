@@ -39,8 +39,10 @@ export const createReader = (deps: {
   readonly origin: Reader
   readonly log: Logger
   readonly returnAfterMs?: number
+  readonly catchUpWithinMs?: number
 }): Reader => {
-  const { copy, origin, log, returnAfterMs = RETURN_AFTER_MS } = deps
+  const { copy, origin, log } = deps
+  const { returnAfterMs = RETURN_AFTER_MS, catchUpWithinMs = CATCH_UP_WITHIN_MS } = deps
   /** When the replica failed; null while it is used. */
   let failedAt: number | null = null
   /** Whether the primary was read since the replica failed: the replica may lack what was read. */
@@ -70,7 +72,7 @@ export const createReader = (deps: {
 
   /** Waits until reads of the primary are complete and the replica has what they returned, or it takes too long. */
   const catchUp = async (): Promise<void> => {
-    const late = sleep(CATCH_UP_WITHIN_MS).then(() => null)
+    const late = sleep(catchUpWithinMs).then(() => null)
     const inTime = <T>(work: Promise<T>): Promise<T | null> => Promise.race([work, late])
     if ((await inTime(Promise.all(pending))) === null) return
     const wanted = isAhead ? await inTime(stateOf(origin)) : emptyState

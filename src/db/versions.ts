@@ -64,9 +64,9 @@ export const requireVersion = async (database: Database): Promise<void> => {
 /** How often a database that is out of reach is checked again, in milliseconds. */
 const RETRY_EVERY_MS = 2_000
 
-const retryUntilReached = async (database: Database, signal: AbortSignal): Promise<void> => {
+const retryUntilReached = async (database: Database, signal: AbortSignal, everyMs: number): Promise<void> => {
   for (;;) {
-    await sleep(RETRY_EVERY_MS, signal)
+    await sleep(everyMs, signal)
     if (signal.aborted) return
     try {
       return await requireVersion(database)
@@ -86,13 +86,14 @@ export const requireVersionOnceReached = async (options: {
   readonly database: Database
   readonly log: Logger
   readonly signal: AbortSignal
+  readonly retryEveryMs?: number
 }): Promise<void> => {
-  const { database, log, signal } = options
+  const { database, log, signal, retryEveryMs = RETRY_EVERY_MS } = options
   try {
     await requireVersion(database)
   } catch (fault) {
     if (!isUnavailable(fault)) throw fault
     log.warn('the database is out of reach: its version is checked when it answers')
-    void retryUntilReached(database, signal)
+    void retryUntilReached(database, signal, retryEveryMs)
   }
 }

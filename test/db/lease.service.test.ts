@@ -1,17 +1,18 @@
 import { sql } from 'drizzle-orm'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { extendLease, holdLease, type Lease, LeaseLost, releaseLease, takeLease } from '../../src/db/index/lease.ts'
+import { extendLease, holdLease, type Lease, LeaseLost, takeLease } from '../../src/db/index/lease.ts'
 import { nextRefreshRequests, requestRefresh } from '../../src/db/index/refresh-queue.ts'
 import { createDatabase, type Database } from '../../src/db/pool.ts'
-import { sleep } from '../../src/lib/lifecycle.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
-import { ranMs } from '../support/stopwatch.ts'
+import { eventually } from '../support/process.ts'
+import { byForm } from '../support/repetitions.ts'
+
+/* Leases of processes that end, lose their connection or freeze. `lease-states.service.test.ts` has the states. */
 
 const log = pino({ level: 'silent' })
-const TTL_MS = 2_000
-/** Longer than any stall of a machine, so that the lease does not expire and its holder does not seem silent. */
-const LONG_MS = 12_000
+/** Longer than any stall of a machine. */
+const TTL_MS = 600_000
 
 let store: TestDatabase
 let database: Database
@@ -19,8 +20,8 @@ let database: Database
 let session: Database
 let standby: Database
 
-const open = (maxConnections: number): Database =>
-  createDatabase({ url: store.url, log, maxConnections, statementTimeoutMs: 5_000 })
+const open = (maxConnections: number, idleInTransactionMs = 20_000): Database =>
+  createDatabase({ url: store.url, log, maxConnections, statementTimeoutMs: 20_000, idleInTransactionMs })
 
 beforeAll(async () => {
   store = await createTestDatabase()
@@ -31,37 +32,23 @@ beforeEach(async () => {
   await database.run((handle) => handle.execute(sql`DELETE FROM leases`))
   session = open(1)
 })
+afterEach(() => session.close())
 afterAll(async () => {
   await Promise.all([database?.close(), standby?.close()])
   await store?.close()
 })
-
-afterEach(() => session.close())
 
 const lead = async (ttlMs = TTL_MS): Promise<Lease> => {
   const lease = await takeLease(session, 8453, 'leader', ttlMs)
   if (lease === null) throw new Error('another worker has the lease')
   return lease
 }
+const stand = (): Promise<Lease | null> => takeLease(standby, 8453, 'standby', TTL_MS)
+const isTaken = async (): Promise<boolean> => (await stand()) !== null
 
-const stand = (ttlMs = TTL_MS): Promise<Lease | null> => takeLease(standby, 8453, 'standby', ttlMs)
-
-/** The seconds until the lease expires. */
-const left = async (): Promise<number> => {
-  const { rows } = await database.run((handle) =>
-    handle.execute<{ left: string }>(sql`SELECT extract(epoch FROM expires_at - now()) AS left FROM leases`),
-  )
-  return Number(rows[0]?.left)
-}
-
-/** Tries until the standby has the lease, and returns the seconds that the old lease had left. */
-const untilTaken = async (ttlMs?: number): Promise<number> => {
-  for (;;) {
-    const [at, before] = [performance.now(), await left()]
-    if ((await stand(ttlMs)) !== null) return before - (performance.now() - at) / 1_000
-    await sleep(20)
-  }
-}
+/** Makes the leader seem silent: less is left of its lease than after a missed renewal. */
+const fallSilent = () =>
+  database.run((handle) => handle.execute(sql`UPDATE leases SET expires_at = expires_at - interval '300 seconds'`))
 
 /** Ends the leader's connection on the server. The leader itself continues. */
 const cut = async (): Promise<void> => {
@@ -70,62 +57,28 @@ const cut = async (): Promise<void> => {
   )
 }
 
-test('the next worker that takes a lease gets a higher epoch, and the first one cannot write any more', async () => {
-  const first = await lead()
+test('the lease of a silent leader is taken once its process has ended, long before it expires', async () => {
+  const dead = await lead()
+  await fallSilent()
   expect(await stand()).toBeNull()
-  await database.transaction((handle) => holdLease(handle, first, 1))
-  await sleep(5)
-  expect((await stand())?.epoch).toBe(first.epoch + 1n)
-  await expect(
-    database.transaction(async (handle) => {
-      await holdLease(handle, first, TTL_MS)
-      await requestRefresh(handle, 8453, [{ subject: 'event', id: 1n }])
-    }),
-  ).rejects.toBeInstanceOf(LeaseLost)
-  expect(await nextRefreshRequests(database, 8453, 10)).toEqual([])
-})
-
-test('only the holder can release a lease, and the next worker can take it at once', async () => {
-  const old = await lead()
-  const holder = await lead()
-  await releaseLease(session, old)
-  expect(await stand()).toBeNull()
-  await releaseLease(session, holder)
-  await sleep(5)
-  expect((await stand())?.epoch).toBe(holder.epoch + 1n)
-})
-
-test('the lease of a leader whose process has ended is taken before it expires', async () => {
-  const dead = await lead(LONG_MS)
   // A killed process shows on the server only by the end of its connections.
   await session.close()
   session = open(1)
-  expect(await untilTaken(LONG_MS)).toBeGreaterThan(LONG_MS / 2_000)
+  await eventually('the standby has the lease', isTaken)
   await expect(database.transaction((handle) => holdLease(handle, dead, TTL_MS))).rejects.toBeInstanceOf(LeaseLost)
 })
 
-test('a silent leader with an open session keeps its lease until it expires', async () => {
-  await lead()
-  expect(await untilTaken()).toBeLessThan(0.2)
-})
-
-test('another process with the process id of the dead leader is not taken for it', async () => {
-  await lead(LONG_MS)
-  await database.run((handle) =>
-    handle.execute(sql`UPDATE leases SET session_since = session_since - interval '1 day'`),
-  )
-  expect(await untilTaken(LONG_MS)).toBeGreaterThan(LONG_MS / 2_000)
-})
-
 test('a leader that repeatedly loses its connection keeps its lease under its new session', async () => {
-  const lease = await lead(LONG_MS)
-  for (let times = 0; times < 10; times += 1) {
+  const lease = await lead()
+  for (let times = 0; times < byForm(3, 20); times += 1) {
     await cut()
-    expect(await stand(LONG_MS)).toBeNull()
+    expect(await stand()).toBeNull()
     // As the follower does: one attempt fails with the old connection, the next one uses a new connection.
-    await extendLease(session, lease, LONG_MS).catch(() => {})
-    await extendLease(session, lease, LONG_MS)
-    await sleep(100)
+    await extendLease(session, lease, TTL_MS).catch(() => {})
+    await extendLease(session, lease, TTL_MS)
+    await fallSilent()
+    expect(await stand()).toBeNull()
+    await extendLease(session, lease, TTL_MS)
   }
   const { rows } = await database.run((handle) =>
     handle.execute(
@@ -133,30 +86,28 @@ test('a leader that repeatedly loses its connection keeps its lease under its ne
     ),
   )
   expect(rows).toHaveLength(1)
-  await database.transaction((handle) => holdLease(handle, lease, LONG_MS))
-})
-
-test('a lease without a known session is valid until it expires', async () => {
-  await lead()
-  await database.run((handle) => handle.execute(sql`UPDATE leases SET session_pid = NULL, session_since = NULL`))
-  expect(await untilTaken()).toBeLessThan(0.2)
+  await database.transaction((handle) => holdLease(handle, lease, TTL_MS))
 })
 
 test('a leader that freezes inside a transaction is replaced, and its transaction is rolled back', async () => {
-  const lease = await lead(500)
+  // Over before its holder freezes, and locked until then.
+  const lease = await lead(1)
+  const freezing = open(1, 200)
+  let isFrozen = false
   let thaw = (): void => {}
-  const frozen = database.transaction(async (handle) => {
-    await holdLease(handle, lease, 500)
+  const frozen = freezing.transaction(async (handle) => {
+    await holdLease(handle, lease, 1)
     await requestRefresh(handle, 8453, [{ subject: 'event', id: 2n }])
     await new Promise<void>((resolve) => {
+      isFrozen = true
       thaw = resolve
     })
   })
   const ended = expect(frozen).rejects.toMatchObject({ code: 'service_unavailable' })
-  const began = ranMs()
-  while ((await stand()) === null) await sleep(50)
-  expect(ranMs() - began).toBeLessThan(5_000)
+  await eventually('the leader is frozen', () => isFrozen)
+  await eventually('the standby has the lease', isTaken)
   thaw()
   await ended
+  await freezing.close()
   expect(await nextRefreshRequests(database, 8453, 10)).toEqual([])
 })

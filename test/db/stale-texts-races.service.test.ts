@@ -261,7 +261,9 @@ describe.each([true, false])('two concurrent transactions, with observations bef
     async (writer) => {
       // An update makes a transaction with an older snapshot fail; an insert does not.
       const all = hasObservations ? changers : [...changers, ...snapshots]
-      for (const [position, changer] of all.entries()) {
+      // By default each change meets one of the writers, and the seed chooses which.
+      const some = all.filter((_, at) => (seed + writers.indexOf(writer) + at) % writers.length === 0)
+      for (const [position, changer] of byForm(some, all).entries()) {
         const orders = [
           ...[1, writer.steps.length].map((before) => [writer, changer, before] as const),
           [changer, writer, changer.steps.length] as const,
@@ -276,6 +278,6 @@ describe.each([true, false])('two concurrent transactions, with observations bef
         }
       }
     },
-    byForm(300_000, 900_000),
+    byForm(120_000, 900_000),
   )
 })

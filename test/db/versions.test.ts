@@ -1,6 +1,17 @@
 import { readFileSync } from 'node:fs'
+import { pino } from 'pino'
 import { expect, test } from 'vitest'
-import { migrationsFolder, migrationsOf, versionFault } from '../../src/db/versions.ts'
+import type { Database } from '../../src/db/pool.ts'
+import {
+  type Applied,
+  migrationsFolder,
+  migrationsOf,
+  requireVersion,
+  requireVersionOnceReached,
+  versionFault,
+} from '../../src/db/versions.ts'
+import { OperatorError, unavailable } from '../../src/lib/errors.ts'
+import { eventually } from '../support/process.ts'
 
 const known = [
   { tag: '0000_first', when: 10 },
@@ -65,4 +76,62 @@ test('every migration since floors exist only expands, or follows one that raise
   const since = history.findIndex(({ text }) => text.includes('CREATE TABLE "schema_floors"'))
   expect(since).toBeGreaterThan(0)
   expect(unannounced(history.slice(since))).toEqual([])
+})
+
+const current = migrationsOf(migrationsFolder)
+const supported: Applied = { times: current.map(({ when }) => when), oldest: 0 }
+
+/** A database whose check has these outcomes one after another; the last one repeats. */
+const checks = (...outcomes: readonly (Applied | Error)[]) => {
+  const counted = { times: 0 }
+  const snapshot = async () => {
+    const outcome = outcomes[Math.min(counted.times, outcomes.length - 1)]
+    counted.times += 1
+    if (outcome instanceof Error) throw outcome
+    return outcome as never
+  }
+  return { counted, database: { snapshot } as unknown as Database }
+}
+const start = (database: Database, signal = new AbortController().signal) => {
+  const lines: string[] = []
+  const log = pino({ level: 'info' }, { write: (line: string) => lines.push(JSON.parse(line).msg) })
+  return { lines, started: requireVersionOnceReached({ database, log, signal, retryEveryMs: 1 }) }
+}
+const down = unavailable('the database is out of reach')
+
+test('a database that a build does not support is an error for the operator', async () => {
+  await requireVersion(checks(supported).database)
+  await expect(requireVersion(checks({ times: [], oldest: 0 }).database)).rejects.toBeInstanceOf(OperatorError)
+  await expect(requireVersion(checks(down).database)).rejects.toBe(down)
+})
+
+test('a start checks the version once when the database is in reach', async () => {
+  const { counted, database } = checks(supported)
+  const { lines, started } = start(database)
+  await started
+  expect([counted.times, lines]).toEqual([1, []])
+  await expect(start(checks({ times: [], oldest: 0 }).database).started).rejects.toBeInstanceOf(OperatorError)
+  const fault = new TypeError('no')
+  await expect(start(checks(fault).database).started).rejects.toBe(fault)
+})
+
+test('a start does not wait for a database that is out of reach, which is checked until it answers', async () => {
+  const { counted, database } = checks(down, down, down, supported)
+  const { lines, started } = start(database)
+  await started
+  expect(lines).toEqual(['the database is out of reach: its version is checked when it answers'])
+  await eventually('the version is checked', () => counted.times === 4, 5_000, 1)
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  expect(counted.times).toBe(4)
+})
+
+test('the checks end with the process', async () => {
+  const stop = new AbortController()
+  const { counted, database } = checks(down)
+  await start(database, stop.signal).started
+  await eventually('the check is repeated', () => counted.times > 2, 5_000, 1)
+  stop.abort()
+  const { times } = counted
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  expect(counted.times - times).toBeLessThanOrEqual(1)
 })

@@ -60,12 +60,12 @@ export const touching = (...scopes: readonly string[]): Touched => ({
 /** Everything of a chain. */
 export const touchingAll = (reset: Touched['reset']): Touched => ({ ...touching(), all: true, reset })
 
-/** What several changes touch together. */
-export const union = (parts: readonly Touched[]): Touched => {
+/** What several changes touch together: everything of the chain if that is more than `most` scopes. */
+export const union = (parts: readonly Touched[], most = MOST_SCOPES): Touched => {
   const scopes = new Map<string, number>()
   for (const part of parts) for (const [scope, bits] of part.scopes) scopes.set(scope, (scopes.get(scope) ?? 0) | bits)
   const reset = parts.find((part) => part.reset !== null)?.reset ?? null
-  if (scopes.size > MOST_SCOPES) return touchingAll(reset ?? 'many_changes')
+  if (scopes.size > most) return touchingAll(reset ?? 'many_changes')
   return { scopes, all: parts.some(({ all }) => all), reset }
 }
 
@@ -83,27 +83,33 @@ const touchingSubjects = (subjects: readonly Subject[]): Touched => {
   return { scopes, all: false, reset: null }
 }
 
-/** What new facts touch. */
-export const touchedByFacts = (facts: readonly Fact[]): Touched => {
-  if (facts.length > MOST_SCOPES) return touchingAll('many_changes')
+/** What new facts touch: everything of the chain if these are more than `most` facts or scopes. */
+export const touchedByFacts = (facts: readonly Fact[], most = MOST_SCOPES): Touched => {
+  if (facts.length > most) return touchingAll('many_changes')
   const eventIdOf = (fact: Fact): bigint => (fact.kind === 'event' ? fact.id : fact.eventId)
   const subjects = facts.map((fact) => ({ kind: fact.kind, eventId: eventIdOf(fact), owner: ownerOf(fact) }))
   const hasEvents = facts.some(({ kind }) => kind === 'event')
-  return union([touchingSubjects(subjects), hasEvents ? touchingProtocol : touching()])
+  return union([touchingSubjects(subjects), hasEvents ? touchingProtocol : touching()], most)
 }
 
 /** The protocol's own state. */
 export const touchingProtocol: Touched = touching(protocolScope)
 
 /** What a change of the stored entities of a kind touches that fulfil a condition. */
-const touchedWhere = async (handle: Handle, chainId: number, kind: Kind, condition: SQL): Promise<Touched> => {
+const touchedWhere = async (
+  handle: Handle,
+  chainId: number,
+  kind: Kind,
+  condition: SQL,
+  most = MOST_SCOPES,
+): Promise<Touched> => {
   const { facts, owner } = entityTables[kind]
   const eventId = 'eventId' in facts ? facts.eventId : facts.id
   const { rows } = await handle.execute<{ event: string; owner: string }>(
     sql`SELECT DISTINCT ${eventId}::text AS event, encode(${owner}, 'hex') AS owner FROM ${facts}
-      WHERE chain_id = ${chainId} AND ${condition} LIMIT ${MOST_SCOPES + 1}`,
+      WHERE chain_id = ${chainId} AND ${condition} LIMIT ${most + 1}`,
   )
-  if (rows.length > MOST_SCOPES) return touchingAll('many_changes')
+  if (rows.length > most) return touchingAll('many_changes')
   return touchingSubjects(rows.map((row) => ({ kind, eventId: BigInt(row.event), owner: `0x${row.owner}` })))
 }
 
@@ -122,20 +128,30 @@ export const touchedByMembers = async (handle: Handle, chainId: number, eventIds
   return union(members)
 }
 
-/** What a change of events touches, with all of their deposits and positions. */
-export const touchedByEvents = async (handle: Handle, chainId: number, condition: SQL): Promise<Touched> => {
+/** What a change of events touches, with all of their deposits and positions; of more than `most` events, everything. */
+export const touchedByEvents = async (
+  handle: Handle,
+  chainId: number,
+  condition: SQL,
+  most = MOST_SCOPES,
+): Promise<Touched> => {
   const { rows } = await handle.execute<{ id: string }>(
     sql`SELECT id FROM ${t.events} LEFT JOIN ${t.eventObservations} USING (chain_id, id)
-      WHERE chain_id = ${chainId} AND ${condition} LIMIT ${MOST_SCOPES + 1}`,
+      WHERE chain_id = ${chainId} AND ${condition} LIMIT ${most + 1}`,
   )
-  if (rows.length > MOST_SCOPES) return touchingAll('many_changes')
+  if (rows.length > most) return touchingAll('many_changes')
   const ids = rows.map(({ id }) => BigInt(id))
   return union([await touchedByIds(handle, chainId, 'event', ids), await touchedByMembers(handle, chainId, ids)])
 }
 
-/** What the facts above a block touch. */
-export const touchedAbove = async (handle: Handle, chainId: number, number: bigint | SQL): Promise<Touched> => {
+/** What the facts above a block touch: everything if these are more than `most` pairs of an event and a wallet. */
+export const touchedAbove = async (
+  handle: Handle,
+  chainId: number,
+  number: bigint | SQL,
+  most = MOST_SCOPES,
+): Promise<Touched> => {
   const above: Touched[] = []
-  for (const kind of kinds) above.push(await touchedWhere(handle, chainId, kind, sql`block_number > ${number}`))
+  for (const kind of kinds) above.push(await touchedWhere(handle, chainId, kind, sql`block_number > ${number}`, most))
   return union(above)
 }

@@ -25,12 +25,12 @@ export type RefreshRequest = IdRange & { readonly sequence: bigint; readonly ver
 /** The most ids of a range, which bounds the entities that are observed at once. */
 const MAX_RANGE = 100
 
-/** Subjects of one kind as ranges of consecutive ids. */
-export const idRangesOf = (subject: Kind, facts: readonly { readonly id: bigint }[]): IdRange[] => {
+/** Subjects of one kind as ranges of consecutive ids, of at most `most` each. */
+export const idRangesOf = (subject: Kind, facts: readonly { readonly id: bigint }[], most = MAX_RANGE): IdRange[] => {
   const ranges: { subject: Kind; id: bigint; many: number }[] = []
   for (const { id } of facts) {
     const range = ranges.at(-1)
-    if (range !== undefined && range.many < MAX_RANGE && id === range.id + BigInt(range.many)) range.many += 1
+    if (range !== undefined && range.many < most && id === range.id + BigInt(range.many)) range.many += 1
     else ranges.push({ subject, id, many: 1 })
   }
   return ranges
@@ -206,18 +206,21 @@ const changeable: Readonly<Record<RefreshSubject['subject'], (chainId: ChainId) 
   chain: () => sql`SELECT 0 AS id, 0 AS at`,
 }
 
-/** The most subjects of one kind per sweep. Each costs reads, and a chain with a million must not overload nodes. */
-const SWEEP_OBSERVED = 2_000
-const SWEEP_UNOBSERVED = 500
-const SWEEP_SLICE = 500
+/**
+ * The most subjects of one kind per sweep: observed ones that can change, ones that were never observed, and the slice
+ * of the rotation. Each costs reads, and a chain with a million must not overload nodes.
+ */
+const SWEEP = { observed: 2_000, unobserved: 500, slice: 500 } as const
+
+type SweepSizes = Readonly<Record<keyof typeof SWEEP, number>>
 
 /** The rotation over all observed entities of a kind: consecutive slices of ids, another slice each minute. */
-const rotatingSlice = (subject: RefreshSubject['subject'], chainId: ChainId): SQL => {
+const rotatingSlice = (subject: RefreshSubject['subject'], chainId: ChainId, size: number): SQL => {
   if (subject === 'chain') return sql`SELECT 0, 3`
   const { observations } = entityTables[subject]
-  const slices = sql`(SELECT max(id) / ${SWEEP_SLICE} + 1 FROM ${observations} WHERE chain_id = ${chainId})`
-  const first = sql`(SELECT extract(epoch FROM now())::bigint / 60 % ${slices} * ${SWEEP_SLICE})`
-  return sql`(SELECT id, 3 FROM ${observations} WHERE chain_id = ${chainId} AND id >= ${first} ORDER BY id LIMIT ${SWEEP_SLICE})`
+  const slices = sql`(SELECT max(id) / ${size} + 1 FROM ${observations} WHERE chain_id = ${chainId})`
+  const first = sql`(SELECT extract(epoch FROM now())::bigint / 60 % ${slices} * ${size})`
+  return sql`(SELECT id, 3 FROM ${observations} WHERE chain_id = ${chainId} AND id >= ${first} ORDER BY id LIMIT ${size})`
 }
 
 /**
@@ -228,14 +231,19 @@ const rotatingSlice = (subject: RefreshSubject['subject'], chainId: ChainId): SQ
  * some at random. There may be more entities that cannot be observed than one sweep requests, and these must not delay
  * the others or one another. Reads do not wait for a sweep: no block caused it.
  */
-export const requestSweep = async (database: Database, chainId: ChainId, signal?: AbortSignal): Promise<void> => {
+export const requestSweep = async (
+  database: Database,
+  chainId: ChainId,
+  signal?: AbortSignal,
+  { observed, unobserved, slice }: SweepSizes = SWEEP,
+): Promise<void> => {
   for (const subject of refreshQueue.subject.enumValues) {
     if (signal?.aborted) return
     const every = changeable[subject](chainId)
     const found = sql`SELECT id FROM (
-        (SELECT id, 1 AS rank FROM (${every}) AS unobserved WHERE at IS NULL ORDER BY random() LIMIT ${SWEEP_UNOBSERVED})
-        UNION ALL (SELECT id, 2 FROM (${every}) AS observed WHERE at IS NOT NULL ORDER BY at, id LIMIT ${SWEEP_OBSERVED})
-        UNION ALL (${rotatingSlice(subject, chainId)})
+        (SELECT id, 1 AS rank FROM (${every}) AS unobserved WHERE at IS NULL ORDER BY random() LIMIT ${unobserved})
+        UNION ALL (SELECT id, 2 FROM (${every}) AS observed WHERE at IS NOT NULL ORDER BY at, id LIMIT ${observed})
+        UNION ALL (${rotatingSlice(subject, chainId, slice)})
       ) AS found GROUP BY id ORDER BY min(rank)`
     // The search may be slow on a large index, so it runs outside the transaction that locks the queue.
     const { rows } = await database.run((handle) => handle.execute<{ id: string }>(found))

@@ -10,22 +10,28 @@ import { type Renderer, withTexts } from '../rendering.ts'
 import { entityTables, type Keyed, type ObservationRow } from '../stored.ts'
 import { lockRefreshQueue } from './refresh-queue.ts'
 
-/** Ids that one statement scans, and rows that one transaction renders, for which writers of the chain wait. */
-const RANGE = 10_000n
-const AT_ONCE = 200
+/**
+ * Ids that one statement scans, rows that one transaction renders, for which writers of the chain wait, and the pauses in
+ * milliseconds after a range without stale rows and after a transaction. Other work has priority.
+ */
+const PACE = { range: 10_000n, atOnce: 200, idleMs: 200, yieldMs: 10 } as const
 
-/** Pauses after a range without stale rows and after a transaction, in milliseconds. Other work has priority. */
-const IDLE_PAUSE_MS = 200
-const YIELD_MS = 10
+type Pace = Readonly<Record<'atOnce' | 'idleMs' | 'yieldMs', number>> & { readonly range: bigint }
 
 /**
  * Rows without a text or with one of another key. Texts of a later format are left alone, or two releases that run at
  * once would undo each other's work.
  */
-const staleIds = async (handle: Handle, chainId: ChainId, kind: Kind, { key }: Renderer, after: bigint) => {
+const staleIds = async (
+  handle: Handle,
+  chainId: ChainId,
+  kind: Kind,
+  { key }: Renderer,
+  { after, range, atOnce }: Pick<Pace, 'range' | 'atOnce'> & { readonly after: bigint },
+) => {
   const { rows } = await handle.execute<{ id: string }>(sql`SELECT id FROM ${entityTables[kind].observations}
-    WHERE chain_id = ${chainId} AND id > ${after} AND id <= ${after + RANGE}
-      AND (row_text IS NULL OR (render_key <> ${key} AND render_key < ${nextFormat(key)})) ORDER BY id LIMIT ${AT_ONCE}`)
+    WHERE chain_id = ${chainId} AND id > ${after} AND id <= ${after + range}
+      AND (row_text IS NULL OR (render_key <> ${key} AND render_key < ${nextFormat(key)})) ORDER BY id LIMIT ${atOnce}`)
   return rows.map(({ id }) => BigInt(id))
 }
 
@@ -57,7 +63,13 @@ const renderSome = (database: Database, chainId: ChainId, kind: Kind, renderer: 
  * migration, and after an input of the texts has changed. Answers are correct without it. Several processes may run it
  * at once. Returns the number of rendered rows. Throws `service_unavailable` when the database is out of reach.
  */
-export const rerender = async (database: Database, chainId: ChainId, renderer: Renderer, signal: AbortSignal) => {
+export const rerender = async (
+  database: Database,
+  chainId: ChainId,
+  renderer: Renderer,
+  signal: AbortSignal,
+  { range, atOnce, idleMs, yieldMs }: Pace = PACE,
+) => {
   let rendered = 0
   for (const kind of kinds) {
     const { observations: table } = entityTables[kind]
@@ -65,11 +77,11 @@ export const rerender = async (database: Database, chainId: ChainId, renderer: R
     const { rows } = await database.run((handle) => handle.execute<{ last: string | null }>(newest))
     const last = BigInt(rows[0]?.last ?? -1)
     for (let after = -1n; after < last && !signal.aborted; ) {
-      const upTo = after + RANGE
-      const ids = await database.run((handle) => staleIds(handle, chainId, kind, renderer, after))
+      const upTo = after + range
+      const ids = await database.run((handle) => staleIds(handle, chainId, kind, renderer, { after, range, atOnce }))
       if (ids.length > 0) rendered += await renderSome(database, chainId, kind, renderer, ids)
-      after = ids.length === AT_ONCE ? (ids.at(-1) ?? upTo) : upTo
-      await sleep(ids.length > 0 ? YIELD_MS : IDLE_PAUSE_MS, signal)
+      after = ids.length === atOnce ? (ids.at(-1) ?? upTo) : upTo
+      await sleep(ids.length > 0 ? yieldMs : idleMs, signal)
     }
   }
   return rendered

@@ -157,12 +157,14 @@ const MOST_AT_ONCE = 1_000
 
 /**
  * Adds the settlements up to a final block, which is the block of one of them, to the feed of final ones, in their
- * order. Returns how many; call it again while it is not 0. Adds none when a rollback removed that settlement.
+ * order, at most `most` at once. Returns how many; call it again while it is not 0. Adds none when a rollback removed
+ * that settlement.
  */
 export const finalizeSettlements = (
   database: Pick<Database, 'transaction'>,
   chainId: ChainId,
   { number, hash }: { readonly number: bigint; readonly hash: Hex },
+  most = MOST_AT_ONCE,
 ): Promise<number> =>
   database.transaction(async (handle) => {
     // A rollback, which reverts settlements, takes the same lock.
@@ -173,7 +175,7 @@ export const finalizeSettlements = (
       .where(and(isFinal, eq(settlements.blockHash, hash)))
       .limit(1)
     if (proof.length === 0) return 0
-    const rows = await seqOf().where(isFinal).orderBy(asc(settlements.seq)).limit(MOST_AT_ONCE)
+    const rows = await seqOf().where(isFinal).orderBy(asc(settlements.seq)).limit(most)
     const last = await announce(handle, chainId, touching(settlementsScope), rows.length)
     const seqs = sql.param(rows.map(({ seq }) => seq))
     await handle.execute(sql`UPDATE ${settlements} SET finalized_seq = ${last - rows.length}::bigint + nth

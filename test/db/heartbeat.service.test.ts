@@ -1,0 +1,87 @@
+import { sql } from 'drizzle-orm'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { deleteProof, type Heartbeat, readHeartbeat, saveHeartbeat } from '../../src/db/index/heartbeat.ts'
+import type { Database } from '../../src/db/pool.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { openDatabase } from '../support/open-database.ts'
+import { blockOf } from '../support/seed-index.ts'
+
+const [chainId, other] = [8453, 56]
+
+let store: TestDatabase
+let database: Database
+
+beforeAll(async () => {
+  store = await createTestDatabase()
+  database = openDatabase(store.url, { maxConnections: 2 })
+})
+afterAll(async () => {
+  await database?.close()
+  await store?.close()
+})
+beforeEach(() => run('DELETE FROM looks'))
+
+const run = (statement: string) => database.run((handle) => handle.execute(sql.raw(statement)))
+const save = (heartbeat: Heartbeat, chain = chainId) =>
+  database.transaction((handle) => saveHeartbeat(handle, chain, heartbeat))
+const read = (chain = chainId) => database.run((handle) => readHeartbeat(handle, chain))
+const dropProof = (number: bigint) => database.transaction((handle) => deleteProof(handle, chainId, number))
+
+const { number, timestamp } = blockOf(20n)
+const endpoint = {
+  ...{ index: 0, state: 'used', height: 2n ** 60n, timestamp: 5n, heightAgeSeconds: 1.5, width: 2_000n },
+  ...{ lacks: ['logs'], fault: 'no answer' },
+}
+const heartbeat: Heartbeat = {
+  ...{ head: { number, timestamp }, proven: blockOf(18n), source: 'logs', problem: 'the head is old' },
+  nodes: { endpoints: [endpoint, { ...endpoint, index: 1, height: null }], halted: true, hasLogs: false },
+}
+const quiet: Heartbeat = { ...heartbeat, proven: null, source: 'ids', problem: null }
+
+test('a heartbeat is read as it was stored, with its time and its age, by its chain', async () => {
+  expect(await read()).toBeNull()
+  await save(heartbeat)
+  await save(quiet, other)
+  const found = await read()
+  expect(found).toEqual({ ...heartbeat, at: expect.any(Date), ageSeconds: expect.any(Number) })
+  expect(found?.ageSeconds).toBeLessThan(30)
+  expect(await read(other)).toMatchObject(quiet)
+  await run(`UPDATE looks SET looked_at = now() - interval '90 seconds'`)
+  const later = await read()
+  expect(later?.ageSeconds).toBeGreaterThanOrEqual(90)
+  expect(later?.ageSeconds).toBeLessThan(120)
+  expect((found?.at.getTime() ?? 0) - (later?.at.getTime() ?? 0)).toBeGreaterThan(80_000)
+})
+
+test('the next heartbeat replaces the last one and its time, but keeps the proof if it has none', async () => {
+  await save(heartbeat)
+  await save(heartbeat, other)
+  await run(`UPDATE looks SET looked_at = now() - interval '90 seconds'`)
+  await save({ ...quiet, head: { number: 21n, timestamp: 99n } })
+  expect(await read()).toMatchObject({ ...quiet, head: { number: 21n, timestamp: 99n }, proven: blockOf(18n) })
+  expect((await read())?.ageSeconds).toBeLessThan(30)
+  expect((await read(other))?.ageSeconds).toBeGreaterThan(80)
+  await save({ ...heartbeat, proven: blockOf(19n) })
+  expect((await read())?.proven).toEqual(blockOf(19n))
+})
+
+test('a proof is deleted when a rollback goes below its block, on its chain', async () => {
+  await save(heartbeat)
+  await save(heartbeat, other)
+  await dropProof(18n)
+  expect((await read())?.proven).toEqual(blockOf(18n))
+  await dropProof(17n)
+  expect(await read()).toMatchObject({ ...heartbeat, proven: null })
+  expect((await read(other))?.proven).toEqual(blockOf(18n))
+  const { rows } = await run(
+    `SELECT proven_number, proven_hash, proven_timestamp FROM looks WHERE chain_id = ${chainId}`,
+  )
+  expect(Object.values(rows[0] ?? {})).toEqual([null, null, null])
+})
+
+test('a heartbeat of an older version has endpoints without time and age', async () => {
+  await save(heartbeat)
+  await run(`UPDATE looks SET endpoints = endpoints #- '{endpoints,0,timestamp}' #- '{endpoints,0,heightAgeSeconds}'`)
+  const { timestamp: _, heightAgeSeconds: __, ...older } = endpoint
+  expect((await read())?.nodes.endpoints[0]).toEqual(older)
+})
