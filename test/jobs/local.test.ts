@@ -138,7 +138,7 @@ test('a job repeats at once and at its interval, the last requested one, until a
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('jobs of a kind run in the order of their arrival, as many at once as allowed, and other kinds beside them', async () => {
+test('jobs of a kind run in the order of their arrival, as many at once as allowed, and other kinds next to them', async () => {
   const { driver } = open()
   const begun: unknown[] = []
   await driver.work(async (_, payload) => {

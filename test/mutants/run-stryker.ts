@@ -21,7 +21,7 @@ const Report = z.object({
   ),
 })
 
-/** Changes of texts and of tables are left out: they change what is said, not what is done. */
+/** Changes of texts and of tables are left out: they change messages, not decisions. */
 const LEFT_OUT = ['StringLiteral', 'ObjectLiteral', 'ArrayDeclaration', 'Regex']
 
 /** The files that patterns of paths match. */

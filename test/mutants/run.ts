@@ -5,7 +5,7 @@ import { runStryker } from './run-stryker.ts'
 import { report, scores, shareOf, TARGET } from './score.ts'
 
 /*
- * Puts deliberate faults into the source, one at a time, and tells which ones the tests notice:
+ * Puts deliberate faults into the source, one at a time, and reports which ones the tests notice:
  *
  *   npm run mutants                            everything; takes hours, continues where an earlier run ended
  *   npm run mutants -- --only src/db/index     files whose path begins with this

@@ -1,4 +1,4 @@
-/** One fault and what the tests said: noticed, or not, or a fault that changes nothing, with the reason. */
+/** One fault and the result: noticed, or not, or a fault that changes nothing, with the reason. */
 export type Outcome = {
   readonly file: string
   /** The fault as a reader finds it: its line and what was changed. */

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { type Fault, withFault } from './fault.ts'
 
-/** What a run of tests said: the first test that failed, or null if all passed. */
+/** The result of a run of tests: the first test that failed, or null if all passed. */
 export type Verdict = { readonly noticedBy: string | null; readonly ms: number }
 
 /** A copy of the repository's files, of which one at a time has a fault. */

@@ -74,7 +74,7 @@ describe('a plan of claims', () => {
   }
   const none: World['calls'] = { claimPayout: () => ({ takes: { [USDC_AT]: -980n } }) }
 
-  test('leaves out those that revert, and says why', async () => {
+  test('leaves out those that revert, and gives the reason', async () => {
     const { steps, issues, executable, remaining, payout, summary } = await planned(claims(4))
     expect(steps.map(({ id, payout: paid }) => [id, paid?.net])).toEqual([
       ['claim-payout-1', '980'],

@@ -153,7 +153,7 @@ test.each([-9, -2, 0, 3, 9])(
   },
 )
 
-test('a quote is not signed by a wrong clock, on rates with a fault, for another chain or for nobody', async () => {
+test('a quote is not signed by a wrong clock, on rates with a fault, for another chain or without a creator', async () => {
   const reasonOf = async (behind: number, more: object, request: object = cedi) => {
     const sign = await signing(behind)
     return (await sign(QuoteRequest.parse(request), { ...priced, ...more })).details.reason

@@ -37,7 +37,7 @@ const MINED = 990
 const never = new AbortController().signal
 const paused = encodeErrorResult({ abi: parseAbi(['error Error(string)']), args: ['Paused'] })
 
-/** `answer` is asked before the usual answers: a transaction in block `MINED` that nobody replaced. */
+/** `answer` is asked before the usual answers: a transaction in block `MINED` that was not replaced. */
 const open = (answer: (asked: Asked) => unknown = () => undefined) => {
   const fake = fakeChain((asked) => {
     const said = answer(asked)

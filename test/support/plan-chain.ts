@@ -30,7 +30,7 @@ import type { Output } from '../../src/protocol/outputs.ts'
 import { factsOf } from './known-chains.ts'
 
 /*
- * A chain for plans, without a node: one wallet, its tokens, and a protocol whose functions do what a test says. It
+ * A chain for plans, without a node: one wallet, its tokens, and a protocol whose functions do what a test sets. It
  * answers the JSON-RPC requests of the service, so everything above them is the service's own code.
  */
 
@@ -100,7 +100,7 @@ const word = (value: bigint): Hex => numberToHex(value, { size: 32 })
 const revertData = (reason: string): Hex =>
   concatHex(['0x08c379a0', encodeAbiParameters(parseAbiParameters('string'), [reason])])
 
-/** The functions of the protocol and of tokens by their selectors, which viem hashes anew for each call. */
+/** The functions of the protocol and of tokens by their selectors, which viem would hash again for each call. */
 const functions = new Map(
   functionsOf([...protocolAbi, ...erc20Abi]).map((item) => [ofItem(item).selector, ofItem(item)]),
 )

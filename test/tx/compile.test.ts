@@ -67,8 +67,8 @@ test('the functions of the protocol are all but those of tokens', () => {
 })
 
 test('a builder of an unknown function does not start', () => {
-  const builder = { path: '/tx/x', summary: 'x', function: 'paus' } as never
-  expect(() => functionOf(builder)).toThrow('the ABI has no function paus')
+  const builder = { path: '/tx/x', summary: 'x', function: 'freeze' } as never
+  expect(() => functionOf(builder)).toThrow('the ABI has no function freeze')
   expect(() => compile(builder)).toThrow(TypeError)
 })
 

@@ -74,7 +74,7 @@ describe('a signed transaction', () => {
     expect(asked.map((it) => (it as string[])[0])).toEqual(['broadcast'])
   })
 
-  test('that no node simulates is sent, and says so', async () => {
+  test('that no node simulates is sent, with a note', async () => {
     const sent: SignedBy[] = []
     const record = await relay(open(null).chain, { signedTx: await sign(), onSent: (it) => void sent.push(it) })
     expect([record.simulated, record.warning, sent.length]).toEqual([false, null, 1])
@@ -113,7 +113,7 @@ describe('a transaction that would revert', () => {
     expect([asked.map((it) => (it as string[])[0]), sent]).toEqual([['simulate'], []])
   })
 
-  test('is sent when it would not, or when nobody knows', async () => {
+  test('is sent when it would not, or when it is unknown', async () => {
     for (const simulated of [{ error: null }, null]) {
       const { asked, chain } = open(simulated)
       await relay(chain, { signedTx: await sign(), rejectIfReverts: true })

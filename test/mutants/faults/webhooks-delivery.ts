@@ -106,7 +106,7 @@ export const deliveryFaults: Faults = {
       ],
       ['...(keys && { keys })', ''],
       ['endpoint.chainIds ?? configuredChains()', 'configuredChains()'],
-      ["...(wallets && { wallets: wallets as `0x${'string'}`[] }),".replace("${'string'}", '$' + '{string}'), ''],
+      ['...(wallets && { wallets: wallets as', '...(false && { wallets: wallets as'],
       ['...(eventIds && { eventIds: eventIds.map(BigInt) }),', ''],
       ['epoch: whole.next.epoch, seq: end }', 'epoch, seq: end }'],
       ["has('wallet.changed', 'event.changed') ? whole", "has('wallet.changed') ? whole"],
