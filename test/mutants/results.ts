@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import type { Fault } from './fault.ts'
-import type { Verdict } from './try-fault.ts'
+import type { Verdict } from './trial.ts'
 
 /** The folder of stored results; a run that is started again continues from them. */
 export const RESULTS = '.mutants'
