@@ -150,6 +150,7 @@ export const dbFaults: Faults = {
     tests: [
       'test/db/refresh-requests.service.test.ts',
       'test/db/sweep.service.test.ts',
+      'test/db/refresh-queue.service.test.ts',
       'test/db/locks.service.test.ts',
     ],
     faults: [
