@@ -432,7 +432,11 @@ export const dbFaults: Faults = {
       ['rows.protocol.length === 0 ? touching() : await judgeFees(handle, chainId)', 'touching()'],
       ['[...resolved, ...expired]),', '[...resolved]),'],
       ['[...resolved, ...expired]),', '[...expired]),'],
-      ['if (all.all || all.scopes.size > 0 || drafts.length > 0) await', 'await'],
+      [
+        'if (all.all || all.scopes.size > 0 || drafts.length > 0) await',
+        'await',
+        'a change of nothing takes no number: listeners are notified of the commit once more',
+      ],
       [
         'and(eq(chain, chainId), inArray(id, ids), eq(blockNumber, number))',
         'and(eq(chain, chainId), inArray(id, ids))',
@@ -534,7 +538,6 @@ export const dbFaults: Faults = {
       ['if (!(await hasAll(isAhead ? await stateOf(origin) : emptyState))) return', ''],
       ['hasAll(isAhead ? await stateOf(origin) : emptyState)', 'hasAll(await stateOf(origin))'],
       ['      isTrying = false\n', ''],
-      ['      catchingUp = null\n', ''],
       ['if (failedAt !== null) failedAt = performance.now()', ''],
       ['if (!isTrying && performance', 'if (performance'],
       ['performance.now() - failedAt > returnAfterMs', 'true'],
