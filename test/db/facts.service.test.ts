@@ -95,15 +95,21 @@ test('owners are listed in the order of their addresses, a limited number after 
   expect(await owned(two, 9)).toEqual([])
 })
 
-test('owners are listed in that order whatever plan the server chooses', async () => {
+test('owners and their ids are listed in that order whatever plan the server chooses', async () => {
   await database.transaction(async (handle) => {
     for (const way of ['sort', 'indexscan', 'indexonlyscan', 'bitmapscan'])
       await handle.execute(sql.raw(`SET LOCAL enable_${way} = off`))
-    await handle.execute(sql`INSERT INTO deposits SELECT 1, n, 1, decode(lpad(to_hex(n * 7919 % 256), 40, '0'), 'hex'), 1, 1,
-      1, block_hash, 1 FROM deposits, generate_series(1, 50) n WHERE chain_id = ${chainId} AND id = 3`)
+    await handle.execute(sql`INSERT INTO deposits SELECT 1, n, n % 3, decode(lpad(to_hex(n % 50 * 7919 % 256), 40, '0'), 'hex'),
+      1, 1, 1, block_hash, 1 FROM deposits, generate_series(99, 0, -1) n WHERE chain_id = ${chainId} AND id = 3`)
     const found = await ownedIds(handle, 1, 'deposit', { after: null, limit: 10, number: 9n })
-    const owners = Array.from({ length: 50 }, (_, at) => ((at + 1) * 7_919) % 256).toSorted((a, b) => a - b)
-    expect([...found.keys()].map(Number)).toEqual(owners.slice(0, 10))
+    const owners = Array.from({ length: 50 }, (_, at) => ({
+      owner: (at * 7_919) % 256,
+      ids: [BigInt(at), BigInt(at + 50)],
+    }))
+    const expected = owners.toSorted((a, b) => a.owner - b.owner).slice(0, 10)
+    expect([...found].map(([owner, ids]) => ({ owner: Number(owner), ids }))).toEqual(expected)
+    const members = await memberIds(handle, 1, 'deposit', [2n], 9n)
+    expect(members.get(2n)).toEqual(Array.from({ length: 33 }, (_, at) => BigInt(3 * at + 2)))
     await handle.execute(sql`DELETE FROM deposits WHERE chain_id = 1`)
   })
 })
