@@ -151,14 +151,31 @@ test('an aborted database begins no transaction, also one that waited for a conn
     stop.abort()
     await expect(first).rejects.toMatchObject({ code: 'service_unavailable' })
     await expect(second).rejects.toThrow(/aborted/)
+    // It does not wait for the only connection either.
+    const busy = own.rows({ text: 'SELECT pg_sleep(0.1)', values: [] })
+    await eventually('the connection is used', () => own.connections().total > own.connections().idle)
     const third = own.transaction(async () => {
       began += 1
     })
+    expect(own.connections().waiting).toBe(0)
+    await busy
     await expect(third).rejects.toThrow(/aborted/)
     expect(began).toBe(1)
     // Reads go on.
     expect(await own.rows({ text: 'SELECT 1', values: [] })).toEqual([['1']])
     expect(lines).not.toContain('the database is out of reach')
+  })
+})
+
+test('a connection that ends while it is idle is logged and replaced', async () => {
+  const lines: string[] = []
+  const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(JSON.parse(line).msg) })
+  await on({ log }, async (own) => {
+    const [[pid] = []] = await own.rows({ text: 'SELECT pg_backend_pid()', values: [] })
+    await run(`SELECT pg_terminate_backend(${pid})`)
+    await eventually('the connection is gone', () => own.connections().total === 0)
+    expect(lines).toContain('database connection lost')
+    expect(await own.rows({ text: 'SELECT 1', values: [] })).toEqual([['1']])
   })
 })
 
