@@ -243,6 +243,7 @@ test('the metrics have the durations, the failures by their reason, and the conn
     expect(text).toContain('fx_database_duration_seconds_count{kind="transaction"} 1')
     expect(text).toContain('fx_database_failures_total{pool="own",kind="transaction",reason="failed"} 1')
     expect(text).toContain('fx_database_failures_total{pool="own",kind="query",reason="unreachable"} 1')
+    expect(text).not.toContain('kind="query",reason="failed"')
     expect(text).toMatch(/fx_database_connections\{pool="own",state="waiting"\} 0/)
     const sum = Number(/fx_database_duration_seconds_sum\{kind="query"\} (\S+)/.exec(text)?.[1])
     expect(sum).toBeGreaterThanOrEqual(0.01)

@@ -652,7 +652,7 @@ export const dbFaults: Faults = {
       ['.from(t.tokens).where(eq(t.tokens.chainId, chainId))', '.from(t.tokens)'],
       ['and(eq(seen.chainId, events.chainId), eq(seen.id, events.id))', 'eq(seen.id, events.id)'],
       ['.where(and(eq(events.chainId, chainId), inArray', '.where(and(inArray'],
-      ['[id, seen ?? last]', '[id, last ?? seen]'],
+      ['[id, seen ?? last]', '[id, last ?? seen]', 'a trigger keeps the last token equal to the observed one'],
       ['[id, seen ?? last]', '[id, seen]'],
       ['if (fact === undefined || token === null) return', 'if (fact === undefined) return'],
       ['rowText: null, ...(isEvent && { inclusions: null })', 'rowText: null'],
