@@ -134,11 +134,13 @@ test('the shared columns and those of the first row are copied, in the order of 
   }
   await copyMany(copy, deposits, { chainId: 1 }, [{ eventId: 3n, id: 2n, unknown: 5, chainId: 9 }])
   await copyMany(copy, deposits, { chainId: 1 }, [])
+  await copyMany(copy, deposits, { chainId: 1 }, [{ id: 2n }])
   expect(calls).toEqual([
     [
       'COPY "deposits" ("chain_id","id","event_id") FROM STDIN (FORMAT binary)',
       [['00000001', '0000000000000002', '0000000000000003']],
     ],
+    ['COPY "deposits" ("chain_id","id") FROM STDIN (FORMAT binary)', [['00000001', '0000000000000002']]],
   ])
 })
 

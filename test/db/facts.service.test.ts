@@ -11,7 +11,7 @@ import {
   readCursor,
   readProgress,
 } from '../../src/db/index/progress.ts'
-import { addAnchor } from '../../src/db/index/write.ts'
+import { addAnchor, moveCursor } from '../../src/db/index/write.ts'
 import type { Database } from '../../src/db/pool.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'
@@ -47,6 +47,9 @@ beforeAll(async () => {
       deposits: upTo(count - 1).map((id) => seedDeposit(id, plan)),
       positions: upTo(count).map((id) => seedPosition(id, plan)),
     })
+  // The rows are not in the order of their ids.
+  for (const table of ['deposits', 'positions'])
+    await database.run((it) => it.execute(`UPDATE ${table} SET tx_hash = block_hash WHERE id IN (1, 2)`))
 })
 afterAll(async () => {
   await database?.close()
@@ -92,6 +95,25 @@ test('owners are listed in the order of their addresses, a limited number after 
   expect(await owned(two, 9)).toEqual([])
 })
 
+test('owners and their ids are listed in that order whatever plan the server chooses', async () => {
+  await database.transaction(async (handle) => {
+    for (const way of ['sort', 'indexscan', 'indexonlyscan', 'bitmapscan'])
+      await handle.execute(sql.raw(`SET LOCAL enable_${way} = off`))
+    await handle.execute(sql`INSERT INTO deposits SELECT 1, n, n % 3, decode(lpad(to_hex(n % 50 * 7919 % 256), 40, '0'), 'hex'),
+      1, 1, 1, block_hash, 1 FROM deposits, generate_series(99, 0, -1) n WHERE chain_id = ${chainId} AND id = 3`)
+    const found = await ownedIds(handle, 1, 'deposit', { after: null, limit: 10, number: 9n })
+    const owners = Array.from({ length: 50 }, (_, at) => ({
+      owner: (at * 7_919) % 256,
+      ids: [BigInt(at), BigInt(at + 50)],
+    }))
+    const expected = owners.toSorted((a, b) => a.owner - b.owner).slice(0, 10)
+    expect([...found].map(([owner, ids]) => ({ owner: Number(owner), ids }))).toEqual(expected)
+    const members = await memberIds(handle, 1, 'deposit', [2n], 9n)
+    expect(members.get(2n)).toEqual(Array.from({ length: 33 }, (_, at) => BigInt(3 * at + 2)))
+    await handle.execute(sql`DELETE FROM deposits WHERE chain_id = 1`)
+  })
+})
+
 test('a fact that is corrected keeps its block and its log, on its chain alone', async () => {
   const before = await readAllFacts(database, chainId)
   const others = await readAllFacts(database, other)
@@ -129,6 +151,8 @@ test('the progress of a chain has its cursor, its newest anchor and its last ids
     ...{ cursor: null, anchor: null },
     last: { event: null, deposit: null, position: null },
   })
+  await database.run((it) => moveCursor(it, 10, blockOf(3n)))
+  expect(await readProgress(database, 10)).toMatchObject({ cursor: blockOf(3n), anchor: null })
   expect(await database.run((it) => readCursor(it, chainId))).toEqual(blockOf(10n))
   expect(await database.run((it) => readCursor(it, 1))).toBeNull()
   expect(await database.run((it) => newestAnchor(it, chainId))).toEqual(blockOf(12n))

@@ -206,7 +206,7 @@ const judge = () => database.transaction((handle) => judgeFees(handle, chainId))
 const contradiction = (chain = chainId) => database.run((handle) => readFeesContradiction(handle, chain))
 
 test('rates agree with the view when the newest log up to its block set them', async () => {
-  await put(chainId, fee(2n, 0, { payoutFeeRate: 7n }), fee(3n, 0, { payoutFeeRate: 8n }), fee(3n, 1))
+  await put(chainId, fee(3n, 9, { payoutFeeRate: 7n }), fee(4n, 0, { payoutFeeRate: 8n }), fee(4n, 1))
   await put(chainId, fee(5n, 0, { payoutFeeRate: 9n }))
   await put(other, fee(4n, 0, { payoutFeeRate: 9n }))
   await observe(4n)

@@ -103,8 +103,10 @@ test.each([
 test('a session that no server process has any more has ended, and an unknown one has not', async () => {
   await lead()
   await setLeft(0.5)
-  await run('UPDATE leases SET session_pid = NULL, session_since = NULL')
-  expect(await stand()).toBeNull()
+  for (const since of ['NULL', `now() - interval '1 day'`]) {
+    await run(`UPDATE leases SET session_pid = NULL, session_since = ${since}`)
+    expect(await stand()).toBeNull()
+  }
   await run('UPDATE leases SET session_pid = 999999999, session_since = now()')
   expect((await stand())?.epoch).toBe(2n)
 })

@@ -151,14 +151,32 @@ test('an aborted database begins no transaction, also one that waited for a conn
     stop.abort()
     await expect(first).rejects.toMatchObject({ code: 'service_unavailable' })
     await expect(second).rejects.toThrow(/aborted/)
+    // It does not wait for the only connection either.
+    const busy = own.rows({ text: 'SELECT pg_sleep(0.1)', values: [] })
+    await eventually('the connection is used', () => own.connections().total > own.connections().idle)
     const third = own.transaction(async () => {
       began += 1
     })
-    await expect(third).rejects.toThrow(/aborted/)
+    const refused = expect(third).rejects.toThrow(/aborted/)
+    expect(own.connections().waiting).toBe(0)
+    await busy
+    await refused
     expect(began).toBe(1)
     // Reads go on.
     expect(await own.rows({ text: 'SELECT 1', values: [] })).toEqual([['1']])
     expect(lines).not.toContain('the database is out of reach')
+  })
+})
+
+test('a connection that ends while it is idle is logged and replaced', async () => {
+  const lines: string[] = []
+  const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(JSON.parse(line).msg) })
+  await on({ log }, async (own) => {
+    const [[pid] = []] = await own.rows({ text: 'SELECT pg_backend_pid()', values: [] })
+    await run(`SELECT pg_terminate_backend(${pid})`)
+    await eventually('the connection is gone', () => own.connections().total === 0)
+    expect(lines).toContain('database connection lost')
+    expect(await own.rows({ text: 'SELECT 1', values: [] })).toEqual([['1']])
   })
 })
 
@@ -225,6 +243,7 @@ test('the metrics have the durations, the failures by their reason, and the conn
     expect(text).toContain('fx_database_duration_seconds_count{kind="transaction"} 1')
     expect(text).toContain('fx_database_failures_total{pool="own",kind="transaction",reason="failed"} 1')
     expect(text).toContain('fx_database_failures_total{pool="own",kind="query",reason="unreachable"} 1')
+    expect(text).not.toContain('kind="query",reason="failed"')
     expect(text).toMatch(/fx_database_connections\{pool="own",state="waiting"\} 0/)
     const sum = Number(/fx_database_duration_seconds_sum\{kind="query"\} (\S+)/.exec(text)?.[1])
     expect(sum).toBeGreaterThanOrEqual(0.01)

@@ -1,6 +1,6 @@
 import { DatabaseError } from 'pg'
 import { pino } from 'pino'
-import { beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { createReader, type Reader } from '../../src/db/reader.ts'
 import { unavailable } from '../../src/lib/errors.ts'
 import { eventually } from '../support/process.ts'
@@ -130,6 +130,30 @@ test('the replica is tried again only after the pause, and each attempt begins a
   expect(copy.states).toBe(first + 1)
   copy.fault = null
   await isUsed(eager)
+})
+
+test('a failed attempt begins another pause', async () => {
+  let now = 0
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
+  try {
+    const reader = create(1_000)
+    copy.fault = down()
+    await source(reader)
+    const attemptsAt = async (time: number): Promise<number> => {
+      now = time
+      await source(reader)
+      await settle()
+      return copy.states
+    }
+    expect([
+      await attemptsAt(1_000),
+      await attemptsAt(1_001),
+      await attemptsAt(2_001),
+      await attemptsAt(2_002),
+    ]).toEqual([...[0, 1, 1, 2]])
+  } finally {
+    clock.mockRestore()
+  }
 })
 
 test.each([

@@ -95,6 +95,7 @@ test('one call raises a request once, and requests the largest of its ranges', a
 test('the members of events, and the events of members, are those of the chain', async () => {
   await inOne((it) => requestMemberRefresh(it, chainId, 'position', [2n], 9n))
   expect(await queued()).toEqual([1, 4, 7].map((id) => `position ${id} x1 v1 from 9`))
+  expect(await queued(other)).toEqual([])
   await run('DELETE FROM unobserved')
   await run(`UPDATE deposits SET event_id = 9 WHERE chain_id = ${other}`)
   await inOne((it) => requestEventRefresh(it, chainId, 'deposit', [1n, 4n], 8n))
@@ -121,6 +122,7 @@ test.each([
     `position 1 x1 v1 from ${from}`,
     `position 4 x1 v1 from ${from}`,
   ])
+  expect(await queued(other)).toEqual(['event 2 x1 v1 from 1'])
 })
 
 test('a follow-up finds the request of its event in a range of the largest size', async () => {
@@ -150,6 +152,8 @@ test('a full refresh requests everything in ranges and leaves the other chain al
     'position 1 x7 v1 from 6',
   ])
   expect(await queued(other)).toEqual([])
+  await inOne((it) => requestFullRefresh(it, other, 6n))
+  expect((await queued(other))[2]).toBe('deposit 1 x7 v1 from 6')
   await run('DELETE FROM deposits WHERE id > 7')
 })
 
@@ -158,12 +162,13 @@ test('requests are read oldest first, up to about a number of subjects, without 
   await inOne((it) => requestRefresh(it, chainId, [events(1n, 3), event(5n), event(6n), event(7n)]))
   const read = async (limit: number, except: Parameters<typeof nextRefreshRequests>[3] = []) =>
     (await nextRefreshRequests(database, chainId, limit, except)).map(({ id }) => Number(id))
-  expect(await read(10)).toEqual([1, 5, 6, 7])
+  await inOne((it) => requestRefresh(it, chainId, [event(0n)]))
+  expect(await read(10)).toEqual([1, 5, 6, 7, 0])
   // The range of three ids takes the room of three.
   expect([await read(1), await read(2), await read(3), await read(4)]).toEqual([[1], [1], [1], [1, 5]])
   const [first, second] = await nextRefreshRequests(database, chainId, 10)
   if (first === undefined || second === undefined) throw new Error('two requests are needed')
-  expect(await read(10, [first])).toEqual([5, 6, 7])
+  expect(await read(10, [first])).toEqual([5, 6, 7, 0])
   expect(await read(2, [first, second])).toEqual([6, 7])
 })
 
@@ -226,11 +231,25 @@ test.each([
   expect(await queued(other)).toEqual([])
 })
 
+test('an awaited event keeps the block of a request that reads wait for', async () => {
+  const { timestamp } = blockOf(10n)
+  await run(
+    `UPDATE events SET expiry_date = ${timestamp} WHERE id <= 2; UPDATE events SET expiry_date = ${timestamp} + 9 WHERE id = 3`,
+  )
+  await inOne((it) => requestRefresh(it, chainId, [event(1n)], 20n))
+  await inOne((it) => requestRefresh(it, chainId, [event(2n)], null))
+  await inOne((it) => requestSettlementRefresh(it, chainId, { number: 10n, timestamp }))
+  expect(await queued()).toEqual(['event 1 x1 v1 from 20', 'event 2 x1 v1 from 10'])
+})
+
 test('a settled event is not awaited, and one that expired since the block of the index is, however long ago', async () => {
   const { timestamp } = blockOf(10n)
   await run(`UPDATE events SET expiry_date = ${timestamp} + id - 1`)
   await run('UPDATE event_observations SET settled_at = 7 WHERE id = 3')
   const late = timestamp + BigInt(2 * AWAITED)
+  // The index of the other chain is older.
+  await run(`UPDATE cursors SET block_timestamp = 1 WHERE chain_id = ${other}`)
+  await run(`UPDATE cursors SET block_timestamp = ${timestamp} WHERE chain_id = ${chainId}`)
   await inOne((it) => requestSettlementRefresh(it, chainId, { number: 99n, timestamp: late }))
   // Event 1 expired at the block of the index.
   expect(await queued()).toEqual(['event 2 x1 v1 from 99'])

@@ -111,17 +111,37 @@ test('a position can change while it is not claimed, and its event is not settle
   expect(sorted(await queued('position'))).toEqual([3, 4, 5, 7, FAR])
 })
 
-test.each([1, 2, 3, 7, 8])('the rotation requests the slice of %i ids that belongs to the minute', async (slice) => {
-  await run('UPDATE position_observations SET claimed = true')
+test('what can change comes before what only the rotation covers', async () => {
+  await run(`UPDATE position_observations SET claimed = id NOT IN (3, 6)`)
+  await run(`UPDATE event_observations SET settled_at = 0`)
+  await run(`DELETE FROM position_observations WHERE id = 7 AND chain_id = ${chainId}`)
+  await sweep({ ...ONE, slice: 1_000 })
+  const found = await queued('position')
+  expect([found[0], sorted(found.slice(0, 3)), sorted(found.slice(3))]).toEqual([7, [3, 6, 7], [1, 2, 4, 5]])
+})
+
+test.each([
+  ...[1, 2, 3, 7, 8].map((slice) => [slice, 7] as const),
+  // Other numbers of slices, so that hardly ever all are at the first one.
+  ...([
+    [2, 9],
+    [2, 13],
+    [2, 21],
+    [1, 12],
+    [1, 16],
+  ] as const),
+])('the rotation requests the slice of %i ids up to %i that belongs to the minute', async (slice, last) => {
+  await run(`UPDATE position_observations SET claimed = true`)
+  await run(`UPDATE position_observations SET id = ${last} WHERE id = 7 AND chain_id = ${chainId}`)
   const minute = async (): Promise<number> =>
     Number((await run('SELECT extract(epoch FROM now())::bigint / 60 AS it')).rows[0]?.it)
   for (;;) {
     await run('DELETE FROM unobserved')
     const before = await minute()
-    await sweep({ ...ONE, slice })
+    await sweep({ ...ONE, unobserved: 0, slice })
     if ((await minute()) !== before) continue
-    const first = (before % (Math.floor(7 / slice) + 1)) * slice
-    const expected = [1, 2, 3, 4, 5, 6, 7].filter((id) => id >= first).slice(0, slice)
+    const first = (before % (Math.floor(last / slice) + 1)) * slice
+    const expected = [1, 2, 3, 4, 5, 6, last].filter((id) => id >= first).slice(0, slice)
     expect(sorted(await queued('position'))).toEqual(expected)
     return
   }

@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm'
+import { Client } from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { appendSet, newestSet } from '../../src/db/calibrations.ts'
 import { ofEvent } from '../../src/db/changes/scopes.ts'
@@ -9,6 +10,7 @@ import { isAuditDue, lastUpgrade, recordUpgrade } from '../../src/db/index/upgra
 import type { Database } from '../../src/db/pool.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'
+import { eventually } from '../support/process.ts'
 import {
   blockOf,
   type Plan,
@@ -172,11 +174,29 @@ test.each([
   expect(await newestSet(database, 9)).toMatchObject({ pairs: 0 })
 })
 
-test('two writers of the same set store it once', async () => {
-  await appendSet(database, 1, 0)
-  const versions = await Promise.all([1, 2, 3].map(() => appendSet(database, 1, { a: 1 })))
-  expect(versions.filter((version) => version !== null)).toHaveLength(1)
-  expect(await value('SELECT count(*) FROM calibrations')).toBe('2')
+test('a writer of a set waits for another one, whose equal set it then sees', async () => {
+  const client = new Client(store.url)
+  await client.connect()
+  try {
+    await client.query('BEGIN')
+    await client.query(`INSERT INTO calibrations (model, pairs) VALUES (1, '{"a": 1}')`)
+    const appended = appendSet(database, 1, { a: 1 })
+    let isOver = false
+    void appended.finally(() => {
+      isOver = true
+    })
+    await eventually('it waits or is over', async () => {
+      const { rowCount } = await client.query(
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      )
+      return isOver || rowCount === 1
+    })
+    await client.query('COMMIT')
+    expect(await appended).toBeNull()
+    expect(await value('SELECT count(*) FROM calibrations')).toBe('1')
+  } finally {
+    await client.end()
+  }
 })
 
 test('the health of an index has the values of its chain, each null before its first', async () => {

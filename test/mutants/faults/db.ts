@@ -150,6 +150,7 @@ export const dbFaults: Faults = {
     tests: [
       'test/db/refresh-requests.service.test.ts',
       'test/db/sweep.service.test.ts',
+      'test/db/refresh-queue.service.test.ts',
       'test/db/locks.service.test.ts',
     ],
     faults: [
@@ -431,7 +432,11 @@ export const dbFaults: Faults = {
       ['rows.protocol.length === 0 ? touching() : await judgeFees(handle, chainId)', 'touching()'],
       ['[...resolved, ...expired]),', '[...resolved]),'],
       ['[...resolved, ...expired]),', '[...expired]),'],
-      ['if (all.all || all.scopes.size > 0 || drafts.length > 0) await', 'await'],
+      [
+        'if (all.all || all.scopes.size > 0 || drafts.length > 0) await',
+        'await',
+        'a change of nothing takes no number: listeners are notified of the commit once more',
+      ],
       [
         'and(eq(chain, chainId), inArray(id, ids), eq(blockNumber, number))',
         'and(eq(chain, chainId), inArray(id, ids))',
@@ -533,7 +538,6 @@ export const dbFaults: Faults = {
       ['if (!(await hasAll(isAhead ? await stateOf(origin) : emptyState))) return', ''],
       ['hasAll(isAhead ? await stateOf(origin) : emptyState)', 'hasAll(await stateOf(origin))'],
       ['      isTrying = false\n', ''],
-      ['      catchingUp = null\n', ''],
       ['if (failedAt !== null) failedAt = performance.now()', ''],
       ['if (!isTrying && performance', 'if (performance'],
       ['performance.now() - failedAt > returnAfterMs', 'true'],
@@ -648,7 +652,7 @@ export const dbFaults: Faults = {
       ['.from(t.tokens).where(eq(t.tokens.chainId, chainId))', '.from(t.tokens)'],
       ['and(eq(seen.chainId, events.chainId), eq(seen.id, events.id))', 'eq(seen.id, events.id)'],
       ['.where(and(eq(events.chainId, chainId), inArray', '.where(and(inArray'],
-      ['[id, seen ?? last]', '[id, last ?? seen]'],
+      ['[id, seen ?? last]', '[id, last ?? seen]', 'a trigger keeps the last token equal to the observed one'],
       ['[id, seen ?? last]', '[id, seen]'],
       ['if (fact === undefined || token === null) return', 'if (fact === undefined) return'],
       ['rowText: null, ...(isEvent && { inclusions: null })', 'rowText: null'],
