@@ -30,7 +30,7 @@ const filesOf = (patterns: readonly string[]): string[] =>
     encoding: 'utf8',
   })
     .split('\n')
-    .filter((file) => file !== '' && existsSync(file))
+    .filter((file) => file !== '' && !file.endsWith('.generated.ts') && existsSync(file))
 
 const outcomesOf = (file: string, reportFile: string): Outcome[] => {
   const { files } = Report.parse(JSON.parse(readFileSync(reportFile, 'utf8')))
@@ -50,7 +50,10 @@ const outcomesOf = (file: string, reportFile: string): Outcome[] => {
  */
 export const runStryker = async (only: string, jobs: number): Promise<Outcome[]> => {
   const tasks = pure.flatMap(({ code, tests }) =>
-    filesOf(code).map((file) => ({ file, tests: filesOf(tests).filter((test) => !test.includes('.service.')) })),
+    filesOf(code).map((file) => ({
+      file,
+      tests: filesOf(tests).filter((test) => !/\.(service|e2e|timing)\./.test(test)),
+    })),
   )
   const chosen = tasks.filter(({ file }) => file.startsWith(only))
   const outcomes: Outcome[] = []
