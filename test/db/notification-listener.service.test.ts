@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { CHANNEL } from '../../src/db/changes/changes.ts'
@@ -66,4 +68,26 @@ test('a listener that reaches no database is not connected, and ends at once', a
   const listener = createNotificationListener({ url: 'postgres://127.0.0.1:9/none', onNotify: () => {}, log })
   expect(listener.since()).toBeNull()
   await listener.close()
+})
+
+test('a listener has ended when its close resolves, also while a server does not answer it', async () => {
+  let open = 0
+  const server = createServer((socket) => {
+    open += 1
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      open -= 1
+    })
+    socket.resume()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const listener = createNotificationListener({ url: `postgres://127.0.0.1:${port}/none`, onNotify: () => {}, log })
+  await eventually('it connects', () => open === 1)
+  await listener.close()
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(open).toBe(0)
+  server.close()
+  await once(server, 'close')
 })
