@@ -25,8 +25,9 @@ export const createNotificationListener = (deps: {
   readonly url: string
   readonly onNotify: () => void
   readonly log: Logger
+  readonly checkEveryMs?: number
 }) => {
-  const { url, onNotify, log } = deps
+  const { url, onNotify, log, checkEveryMs = CHECK_EVERY_MS } = deps
   const stop = new AbortController()
   let since: number | null = null
 
@@ -50,7 +51,7 @@ export const createNotificationListener = (deps: {
       since = performance.now()
       onNotify()
       for (const signal = AbortSignal.any([lost.signal, stop.signal]); ; onNotify()) {
-        await sleep(CHECK_EVERY_MS, signal)
+        await sleep(checkEveryMs, signal)
         if (signal.aborted) return
         await client.query('SELECT 1')
       }
