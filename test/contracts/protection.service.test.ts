@@ -158,20 +158,23 @@ test('buyProtection needs capacity, allowance and balance', async () => {
   await refuses('Insufficient balance', stranger, 'buyProtection', [id, USDC, maxUint256, maxUint256])
 })
 
-test.runIf(inject('form') === 'long')('an event accepts five hundred positions, and each is still covered to the unit', async () => {
-  const id = await create()
-  for (let count = 0; count < 500; count += 1) await buy(count % 2 === 0 ? hedger : secondHedger, id, 1_000_003n)
-  await refuses('Too many positions', hedger, 'buyProtection', [id, USDC, maxUint256, maxUint256])
-  expect(await read('getEventPositionIds', [id])).toHaveLength(500)
-  expect(await read('getHedgeEventStats', [id])).toMatchObject({ totalMaxPayout: 500n * 131_579n, hedgerCount: 500n })
+test.runIf(inject('form') === 'long')(
+  'an event accepts five hundred positions, and each is still covered to the unit',
+  async () => {
+    const id = await create()
+    for (let count = 0; count < 500; count += 1) await buy(count % 2 === 0 ? hedger : secondHedger, id, 1_000_003n)
+    await refuses('Too many positions', hedger, 'buyProtection', [id, USDC, maxUint256, maxUint256])
+    expect(await read('getEventPositionIds', [id])).toHaveLength(500)
+    expect(await read('getHedgeEventStats', [id])).toMatchObject({ totalMaxPayout: 500n * 131_579n, hedgerCount: 500n })
 
-  // 43 859.78 each: rounding the sum down gives more than the sum of the rounded amounts.
-  const { gasUsed } = await settle(id, 12_500_000n)
-  expect(gasUsed).toBeLessThan(200_000n)
-  const { totalMaxPayout } = await read('getHedgeEventStats', [id])
-  expect(totalMaxPayout).toBe((500n * 1_000_003n * 500_000n) / 11_400_000n)
-  expect(totalMaxPayout).toBeGreaterThan(500n * 43_859n)
-})
+    // 43 859.78 each: rounding the sum down gives more than the sum of the rounded amounts.
+    const { gasUsed } = await settle(id, 12_500_000n)
+    expect(gasUsed).toBeLessThan(200_000n)
+    const { totalMaxPayout } = await read('getHedgeEventStats', [id])
+    expect(totalMaxPayout).toBe((500n * 1_000_003n * 500_000n) / 11_400_000n)
+    expect(totalMaxPayout).toBeGreaterThan(500n * 43_859n)
+  },
+)
 
 test('claimPayout pays the payout less its fee, once, to the hedger', async () => {
   const id = await create()
