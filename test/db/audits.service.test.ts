@@ -15,9 +15,8 @@ import {
   blockOf,
   type Plan,
   seedDeployment,
-  seedDeposit,
   seedEvent,
-  seedPosition,
+  seedRows,
   seedToken,
   writeSeeded,
 } from '../support/seed-index.ts'
@@ -33,11 +32,7 @@ let database: Database
 beforeAll(async () => {
   store = await createTestDatabase()
   database = openDatabase(store.url)
-  const rows = {
-    events: [1, 2, 3].map((id) => seedEvent(id, plan)),
-    deposits: [1, 2, 3].map((id) => seedDeposit(id, plan)),
-    positions: [1, 2, 3].map((id) => seedPosition(id, plan)),
-  }
+  const rows = seedRows(plan, { events: 3, deposits: 3, positions: 3 })
   await writeSeeded(database, chainId, blockOf(10n), rows)
   const more = [1, 2, 3, 4, 5].map((id) => seedEvent(id, plan))
   await writeSeeded(database, other, blockOf(10n), { ...rows, events: more })

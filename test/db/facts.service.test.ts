@@ -21,7 +21,7 @@ import {
   type Plan,
   seedDeposit,
   seedEvent,
-  seedPosition,
+  seedRows,
   seedToken,
   walletOf,
   writeSeeded,
@@ -37,16 +37,16 @@ let database: Database
 beforeAll(async () => {
   store = await createTestDatabase()
   database = openDatabase(store.url, { maxConnections: 2 })
-  const upTo = (count: number) => Array.from({ length: count }, (_, at) => at + 1)
   for (const [chain, count] of [
     [chainId, 6],
     [other, 8],
   ] as const)
-    await writeSeeded(database, chain, blockOf(10n), {
-      events: upTo(count - 3).map((id) => seedEvent(id, plan)),
-      deposits: upTo(count - 1).map((id) => seedDeposit(id, plan)),
-      positions: upTo(count).map((id) => seedPosition(id, plan)),
-    })
+    await writeSeeded(
+      database,
+      chain,
+      blockOf(10n),
+      seedRows(plan, { events: count - 3, deposits: count - 1, positions: count }),
+    )
   // The rows are not in the order of their ids.
   for (const table of ['deposits', 'positions'])
     await database.run((it) => it.execute(`UPDATE ${table} SET tx_hash = block_hash WHERE id IN (1, 2)`))

@@ -21,7 +21,7 @@ import { blockColumns } from '../../src/db/stored.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'
 import { eventually } from '../support/process.ts'
-import { blockOf, type Plan, seedDeposit, seedEvent, seedToken, writeSeeded } from '../support/seed-index.ts'
+import { blockOf, type Plan, seedRows, seedToken, writeSeeded } from '../support/seed-index.ts'
 
 const [chainId, other] = [8453, 56]
 /** One event and one deposit in each of the blocks 1 to 4. */
@@ -33,10 +33,7 @@ let database: Database
 beforeAll(async () => {
   store = await createTestDatabase()
   database = openDatabase(store.url)
-  await writeSeeded(database, chainId, blockOf(10n), {
-    events: [1, 2, 3, 4].map((id) => seedEvent(id, plan)),
-    deposits: [1, 2, 3, 4].map((id) => seedDeposit(id, plan)),
-  })
+  await writeSeeded(database, chainId, blockOf(10n), seedRows(plan, { events: 4, deposits: 4 }))
 })
 afterAll(async () => {
   await database?.close()

@@ -19,15 +19,7 @@ import { createRenderer } from '../../src/db/rendering.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'
 import { eventually } from '../support/process.ts'
-import {
-  blockOf,
-  type Plan,
-  seedDeployment,
-  seedDeposit,
-  seedEvent,
-  seedToken,
-  writeSeeded,
-} from '../support/seed-index.ts'
+import { blockOf, type Plan, seedDeployment, seedRows, seedToken, writeSeeded } from '../support/seed-index.ts'
 
 const [chainId, other] = [8453, 56]
 const plan: Plan = { token: seedToken, rowsABlock: 10, wallets: 7, events: 4 }
@@ -42,10 +34,7 @@ beforeAll(async () => {
   database = openDatabase(store.url)
   holder = new Client(store.url)
   await holder.connect()
-  await writeSeeded(database, chainId, blockOf(10n), {
-    events: [1, 2, 3, 4].map((id) => seedEvent(id, plan)),
-    deposits: [1, 2, 3].map((id) => seedDeposit(id, plan)),
-  })
+  await writeSeeded(database, chainId, blockOf(10n), seedRows(plan, { events: 4, deposits: 3 }))
   const token = { token: `0x${'ab'.repeat(20)}`, symbol: 'A', decimals: 6 } as const
   await database.transaction((handle) => storeTokens(handle, chainId, [token]))
 })

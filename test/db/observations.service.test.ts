@@ -14,6 +14,7 @@ import {
   seedDeposit,
   seedEvent,
   seedPosition,
+  seedRows,
   seedToken,
   walletOf,
   writeSeeded,
@@ -34,11 +35,12 @@ beforeAll(async () => {
   store = await createTestDatabase()
   database = openDatabase(store.url, { maxConnections: 2 })
   for (const chain of [chainId, other])
-    await writeSeeded(database, chain, blockOf(10n), {
-      events: [1, 2, 3].map((id) => seedEvent(id, plan)),
-      deposits: ids.map((id) => seedDeposit(id, plan)),
-      positions: ids.map((id) => seedPosition(id, plan)),
-    })
+    await writeSeeded(
+      database,
+      chain,
+      blockOf(10n),
+      seedRows(plan, { events: 3, deposits: ids.length, positions: ids.length }),
+    )
   for (const table of changing) await run(`CREATE TABLE kept_${table} AS TABLE ${table}`)
 })
 afterAll(async () => {

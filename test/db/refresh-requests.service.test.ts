@@ -17,15 +17,7 @@ import {
 import type { Database, Handle } from '../../src/db/pool.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'
-import {
-  blockOf,
-  type Plan,
-  seedDeposit,
-  seedEvent,
-  seedPosition,
-  seedToken,
-  writeSeeded,
-} from '../support/seed-index.ts'
+import { blockOf, type Plan, seedRows, seedToken, writeSeeded } from '../support/seed-index.ts'
 
 const [chainId, other] = [8453, 56]
 const plan: Plan = { token: seedToken, rowsABlock: 10, wallets: 7, events: 3 }
@@ -38,11 +30,7 @@ beforeAll(async () => {
   store = await createTestDatabase()
   database = openDatabase(store.url, { maxConnections: 2 })
   for (const chain of [chainId, other])
-    await writeSeeded(database, chain, blockOf(10n), {
-      events: [1, 2, 3].map((id) => seedEvent(id, plan)),
-      deposits: [1, 2, 3, 4, 5, 6, 7].map((id) => seedDeposit(id, plan)),
-      positions: [1, 2, 3, 4, 5, 6, 7].map((id) => seedPosition(id, plan)),
-    })
+    await writeSeeded(database, chain, blockOf(10n), seedRows(plan, { events: 3, deposits: 7, positions: 7 }))
 })
 afterAll(async () => {
   await database?.close()

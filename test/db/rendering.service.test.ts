@@ -10,15 +10,7 @@ import { ServiceError } from '../../src/lib/errors.ts'
 import { ROW_FORMAT } from '../../src/protocol/records.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'
-import {
-  blockOf,
-  type Plan,
-  seedDeployment,
-  seedDeposit,
-  seedEvent,
-  seedToken,
-  writeSeeded,
-} from '../support/seed-index.ts'
+import { blockOf, type Plan, seedDeployment, seedRows, seedToken, writeSeeded } from '../support/seed-index.ts'
 
 const [chainId, other] = [8453, 56]
 /** Deposit n belongs to event 1 + n mod 3. */
@@ -35,10 +27,7 @@ beforeAll(async () => {
   store = await createTestDatabase()
   database = openDatabase(store.url, { maxConnections: 2 })
   for (const chain of [chainId, other])
-    await writeSeeded(database, chain, blockOf(10n), {
-      events: [1, 2, 3].map((id) => seedEvent(id, plan)),
-      deposits: [1, 2, 3, 4, 5, 6].map((id) => seedDeposit(id, plan)),
-    })
+    await writeSeeded(database, chain, blockOf(10n), seedRows(plan, { events: 3, deposits: 6 }))
   for (const table of changing) await run(`CREATE TABLE kept_${table} AS TABLE ${table}`)
 })
 afterAll(async () => {

@@ -6,16 +6,7 @@ import { createRenderer } from '../../src/db/rendering.ts'
 import { ROW_FORMAT } from '../../src/protocol/records.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'
-import {
-  blockOf,
-  type Plan,
-  seedDeployment,
-  seedDeposit,
-  seedEvent,
-  seedPosition,
-  seedToken,
-  writeSeeded,
-} from '../support/seed-index.ts'
+import { blockOf, type Plan, seedDeployment, seedRows, seedToken, writeSeeded } from '../support/seed-index.ts'
 
 const chainId = 8453
 const plan: Plan = { token: seedToken, rowsABlock: 50, wallets: 7, events: 5 }
@@ -29,11 +20,7 @@ let database: Database
 beforeAll(async () => {
   store = await createTestDatabase()
   database = openDatabase(store.url)
-  await writeSeeded(database, chainId, blockOf(100n), {
-    events: upTo(5).map((id) => seedEvent(id, plan)),
-    deposits: upTo(10).map((id) => seedDeposit(id, plan)),
-    positions: upTo(POSITIONS).map((id) => seedPosition(id, plan)),
-  })
+  await writeSeeded(database, chainId, blockOf(100n), seedRows(plan, { events: 5, deposits: 10, positions: POSITIONS }))
 })
 afterAll(async () => {
   await database?.close()

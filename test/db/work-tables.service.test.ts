@@ -11,15 +11,7 @@ import type { Database } from '../../src/db/pool.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'
 import { eventually } from '../support/process.ts'
-import {
-  blockOf,
-  type Plan,
-  seedDeposit,
-  seedEvent,
-  seedPosition,
-  seedToken,
-  writeSeeded,
-} from '../support/seed-index.ts'
+import { blockOf, type Plan, seedRows, seedToken, writeSeeded } from '../support/seed-index.ts'
 
 const [chainId, other] = [8453, 56]
 const plan: Plan = { token: seedToken, rowsABlock: 10, wallets: 50, events: 3 }
@@ -31,11 +23,7 @@ beforeAll(async () => {
   store = await createTestDatabase()
   database = openDatabase(store.url)
   for (const chain of [chainId, other])
-    await writeSeeded(database, chain, blockOf(10n), {
-      events: [1, 2, 3].map((id) => seedEvent(id, plan)),
-      deposits: [1, 2, 3].map((id) => seedDeposit(id, plan)),
-      positions: [1, 2, 3].map((id) => seedPosition(id, plan)),
-    })
+    await writeSeeded(database, chain, blockOf(10n), seedRows(plan, { events: 3, deposits: 3, positions: 3 }))
 })
 afterAll(async () => {
   await database?.close()

@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { startTestPostgres } from '../support/services.ts'
 import type { Fault, Faults, FaultyFile } from './fault.ts'
+import { repositoryFiles } from './files.ts'
 import { lists } from './lists.ts'
 import { keyOf, openResults } from './results.ts'
 import type { Outcome } from './score.ts'
@@ -12,11 +12,6 @@ const describeFault = (file: string, [find, replacement]: Fault): string => {
   const short = (text: string): string => text.replace(/\s+/g, ' ').trim().slice(0, 90)
   return `${line}: ${short(find)} => ${short(replacement) || '(nothing)'}`
 }
-
-const repositoryFiles = (): string[] =>
-  execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { encoding: 'utf8' })
-    .split('\n')
-    .filter((file) => file !== '' && existsSync(file))
 
 /** The faults of a file that change something. */
 const counting = ({ faults }: FaultyFile): Fault[] => faults.filter(([, , same]) => same === undefined)

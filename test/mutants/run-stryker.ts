@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { Stryker } from '@stryker-mutator/core'
 import { z } from 'zod'
+import { repositoryFiles } from './files.ts'
 import { pure } from './pure.ts'
 import { hashOf, RESULTS } from './results.ts'
 import type { Outcome } from './score.ts'
@@ -24,14 +24,6 @@ const Report = z.object({
 /** Changes of texts and of tables are left out: they change messages, not decisions. */
 const LEFT_OUT = ['StringLiteral', 'ObjectLiteral', 'ArrayDeclaration', 'Regex']
 
-/** The files that patterns of paths match. */
-const filesOf = (patterns: readonly string[]): string[] =>
-  execFileSync('git', ['ls-files', '-co', '--exclude-standard', '--', ...patterns.map((it) => `:(glob)${it}`)], {
-    encoding: 'utf8',
-  })
-    .split('\n')
-    .filter((file) => file !== '' && !file.endsWith('.generated.ts') && existsSync(file))
-
 const outcomesOf = (file: string, reportFile: string): Outcome[] => {
   const { files } = Report.parse(JSON.parse(readFileSync(reportFile, 'utf8')))
   return Object.values(files).flatMap(({ mutants }) =>
@@ -49,12 +41,10 @@ const outcomesOf = (file: string, reportFile: string): Outcome[] => {
  * file. A file whose text and tests are those of an earlier run is taken over from it.
  */
 export const runStryker = async (only: string, jobs: number): Promise<Outcome[]> => {
-  const tasks = pure.flatMap(({ code, tests }) =>
-    filesOf(code).map((file) => ({
-      file,
-      tests: filesOf(tests).filter((test) => !/\.(service|e2e|timing)\./.test(test)),
-    })),
-  )
+  const tasks = pure.flatMap(({ code, tests: patterns }) => {
+    const tests = repositoryFiles(patterns).filter((test) => !/\.(service|e2e|timing)\./.test(test))
+    return repositoryFiles(code).flatMap((file) => (file.endsWith('.generated.ts') ? [] : { file, tests }))
+  })
   const chosen = tasks.filter(({ file }) => file.startsWith(only))
   const outcomes: Outcome[] = []
   for (const [at, { file, tests }] of chosen.entries()) {

@@ -9,9 +9,7 @@ import {
   type Plan,
   pairs,
   seedDeployment,
-  seedDeposit,
-  seedEvent,
-  seedPosition,
+  seedRows,
   seedToken,
   walletOf,
   writeSeeded,
@@ -24,14 +22,11 @@ const ROWS = {
 } as const
 
 const plan: Plan = { token: seedToken, rowsABlock: 6, wallets: 17, events: 30 }
-const upTo = (number: number): number[] => Array.from({ length: number }, (_, at) => at + 1)
 const TIP = 200n
 
 const made = ([8453, 56] as const).map((chainId) => ({
   chainId,
-  events: upTo(ROWS[chainId].events).map((id) => seedEvent(id, plan)),
-  deposits: upTo(ROWS[chainId].deposits).map((id) => seedDeposit(id, plan)),
-  positions: upTo(ROWS[chainId].positions).map((id) => seedPosition(id, plan)),
+  ...seedRows(plan, ROWS[chainId]),
 }))
 
 let store: TestDatabase

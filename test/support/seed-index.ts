@@ -153,6 +153,19 @@ type Rows = {
   readonly positions?: readonly SeededPosition[]
 }
 
+/** Rows 1 to a number of each kind. */
+export const seedRows = (
+  plan: Plan,
+  { events = 0, deposits = 0, positions = 0 }: { readonly [kind in keyof Rows]?: number },
+): Required<Rows> => {
+  const upTo = (count: number): number[] => Array.from({ length: count }, (_, at) => at + 1)
+  return {
+    events: upTo(events).map((id) => seedEvent(id, plan)),
+    deposits: upTo(deposits).map((id) => seedDeposit(id, plan)),
+    positions: upTo(positions).map((id) => seedPosition(id, plan)),
+  }
+}
+
 /** Writes rows up to a block, which becomes the newest, and records that the worker saw the chain. */
 export const putSeeded = async (
   handle: Handle,

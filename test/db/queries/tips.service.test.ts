@@ -14,7 +14,7 @@ import {
   type Plan,
   seedDeployment,
   seedEvent,
-  seedPosition,
+  seedRows,
   seedToken,
   writeSeeded,
 } from '../../support/seed-index.ts'
@@ -27,11 +27,7 @@ let database: Database
 beforeAll(async () => {
   store = await createTestDatabase()
   database = openDatabase(store.url)
-  const upTo = (count: number): number[] => Array.from({ length: count }, (_, at) => at + 1)
-  await writeSeeded(database, 8453, blockOf(40n), {
-    events: upTo(4).map((id) => seedEvent(id, plan)),
-    positions: upTo(COUNT).map((id) => seedPosition(id, plan)),
-  })
+  await writeSeeded(database, 8453, blockOf(40n), seedRows(plan, { events: 4, positions: COUNT }))
   await writeSeeded(database, 56, blockOf(7n), { events: [seedEvent(1, plan)] })
 })
 afterAll(async () => {
