@@ -120,9 +120,8 @@ export const settlementRoutes: CachedRoutes<{
       }
       if (query.lastEventId !== undefined) throw noLastEventId()
       const reverted = await awaited(request, reply)
-      // The position of `now` moves without a settlement, so that response has no tag.
-      const hasTag = query.since !== 'now'
-      if (hasTag && cache.check(feedOf(chainIds, wallets), request, reply)) return reply
+      // The position of `now` moves without a settlement, so that response is not checked, and gets no tag.
+      if (query.since !== 'now' && cache.check(feedOf(chainIds, wallets), request, reply)) return reply
       const client = clientOf(request)
       const page = await turns.page(client, () => settlementsPage(sources, query))
       const { data, ...complete } =
@@ -130,7 +129,7 @@ export const settlementRoutes: CachedRoutes<{
       const lagSeconds = Math.max(...page.meta.asOf.map((it) => it.lagSeconds))
       const freshness: Freshness = { source: 'database', stale: false, lagSeconds }
       reply.headers({ ...freshnessHeaders(freshness), 'cache-control': REVALIDATE })
-      if (hasTag) cache.tag(request, reply, freshness, LAG_MAX_AGE_MS)
+      cache.tag(request, reply, freshness, LAG_MAX_AGE_MS)
       return { data, meta: { ...page.meta, ...complete, ...reverted } }
     },
   )

@@ -93,6 +93,16 @@ test('a body that is slow for exactly long enough makes room, the oldest first, 
   expect(unread.counts()).toEqual({ bytes: 3 * SIZE, dropped: 3 })
 })
 
+test('a body that was dropped does not count a second time when its connection closes', async () => {
+  const { add, clock, unread } = open(3 * SIZE)
+  const readers = [add('a'), add('b'), add('c')]
+  clock.ms = 5_000
+  const closed = new Promise((resolve) => readers[0]?.once('close', resolve))
+  expect(add('d')).not.toBeNull()
+  await closed
+  expect(unread.counts()).toEqual({ bytes: 3 * SIZE, dropped: 1 })
+})
+
 test('nothing is dropped when all slow bodies together do not make enough room', () => {
   const { add, clock, unread } = open(3 * SIZE)
   const readers = [add('a')]

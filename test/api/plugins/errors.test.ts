@@ -23,6 +23,8 @@ const open = async () => {
   app.post('/v1/body', async () => ({}))
   app.get('/v1/things/:id', async () => 'a')
   app.put('/v1/things/own', async () => 'a')
+  app.put('/v1/both', async () => 'a')
+  app.get('/v1/both', async () => 'a')
   return { app, lines, state }
 }
 
@@ -93,6 +95,7 @@ test.each([
   ['POST', '/v1/things/own', 'GET, HEAD, PUT', 'no route POST /v1/things/own: the path takes GET, HEAD, PUT'],
   ['GET', '/v1/things', undefined, 'no route GET /v1/things'],
   ['GET', '/v1/things/7/8', undefined, 'no route GET /v1/things/7/8'],
+  ['POST', '/v1/both', 'GET, HEAD, PUT', 'no route POST /v1/both: the path takes GET, HEAD, PUT'],
   ['GET', '/docs', undefined, 'no route GET /docs: the documentation is at /v1/docs'],
   ['GET', '/v1/docs/a', undefined, 'no route GET /v1/docs/a: the documentation is at /v1/docs'],
   ['GET', '/docs2', undefined, 'no route GET /docs2'],

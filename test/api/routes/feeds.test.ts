@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { changeStream } from '../../../src/api/change-stream.ts'
 import { changeRoutes } from '../../../src/api/routes/changes.ts'
 import { settlementRoutes } from '../../../src/api/routes/settlements.ts'
@@ -228,6 +228,7 @@ const openSettlements = async (items: readonly FeedSettlement[]) => {
   const { asked, settlements } = fakeSettlements(items)
   const { turns, taken } = fakeTurns()
   let opened: Awaited<ReturnType<typeof openCache>> | undefined
+  let streamsOfApp: Readonly<Record<'latest' | 'finalized', ReturnType<typeof streamsOf>>> | undefined
   const app = await openRoutes(async (it) => {
     opened = await openCache(it)
     const { index, cache } = opened
@@ -240,10 +241,11 @@ const openSettlements = async (items: readonly FeedSettlement[]) => {
     const sources = { changes, settlements, queries: indexedQueries, chains: new Map() } as never
     const waits = { during: () => expect.unreachable() } as never
     await it.register(settlementRoutes, { sources, lists: {} as never, waits, turns, cache, streams })
+    streamsOfApp = streams
   })
-  if (opened === undefined) throw new Error('the app has no cache')
+  if (opened === undefined || streamsOfApp === undefined) throw new Error('the app has no cache')
   onTestFinished(() => app.close())
-  return { app, asked, taken, ...opened }
+  return { app, asked, taken, streams: streamsOfApp, ...opened }
 }
 
 test('a page of settlements has a tag, by which it is not read again until its feed changes', async () => {
@@ -282,6 +284,13 @@ test('the page from now has no tag, because its position moves without a settlem
   expect([statusCode, headers.etag, asked[0]?.[0]]).toEqual([200, undefined, 100])
   await app.inject('/hedge/settlements?since=now')
   expect(asked).toHaveLength(2)
+  // The tag of another page of the same feed says nothing about the position.
+  const { headers: other } = await app.inject('/hedge/settlements?since=0')
+  const again = await app.inject({
+    url: '/hedge/settlements?since=now',
+    headers: { 'if-none-match': String(other.etag) },
+  })
+  expect([other.etag, again.statusCode, asked.length]).toEqual([expect.stringMatching(/^W\//), 200, 4])
 })
 
 test('a page of settlements has one more item than its limit when there are more', async () => {
@@ -320,10 +329,16 @@ test.each([
   expect(text).toContain(`\n${lines[0]}\nevent: position\n`)
 })
 
-test('a stream of final settlements is another one', async () => {
-  const { app, asked } = await openSettlements([stored(1), stored(2)])
+test.each([
+  ['', 'latest', false],
+  ['&finality=latest', 'latest', false],
+  ['&finality=finalized', 'finalized', true],
+] as const)('a stream with the query %j is one of the %s settlements', async (query, name, isFinal) => {
+  const { app, asked, streams } = await openSettlements([stored(1), stored(2)])
+  const opened = { latest: vi.spyOn(streams.latest, 'open'), finalized: vi.spyOn(streams.finalized, 'open') }
   const origin = await app.listen({ port: 0, host: '127.0.0.1' })
-  await firstOf(origin, '/hedge/settlements/stream?since=0&finality=finalized')
+  await firstOf(origin, `/hedge/settlements/stream?since=0${query}`)
   await eventually('it is read', () => asked.length > 0)
-  expect(asked[0]?.[1].isFinal).toBe(true)
+  expect(asked[0]?.[1].isFinal).toBe(isFinal)
+  expect(Object.entries(opened).flatMap(([feed, { mock }]) => mock.calls.map(() => feed))).toEqual([name])
 })

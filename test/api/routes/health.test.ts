@@ -96,12 +96,6 @@ test('the status is a 503 when neither an index nor a node is known', async () =
   expect(calls.indexOf('refresh 8453')).toBeGreaterThanOrEqual(0)
 })
 
-test('an unexpected fault of the health of an index is a 500', async () => {
-  const { app, health } = await openStatus()
-  health[56] = () => Promise.reject(new Error('a bug'))
-  expect((await app.inject('/status')).statusCode).toBe(500)
-})
-
 test.each([
   [undefined, 'application/json'],
   ['application/json, text/html', 'application/json'],

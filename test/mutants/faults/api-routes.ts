@@ -46,7 +46,7 @@ export const routeFaults: Faults = {
     ],
   },
   'src/api/routes/health.ts': {
-    tests: route('health'),
+    tests: [...route('health'), ...route('status')],
     faults: [
       ["    if (draining.aborted) throw unavailable('this process is about to stop')\n", ''],
       ['unlimited: true', 'unlimited: false'],
@@ -94,9 +94,9 @@ export const routeFaults: Faults = {
       ['resumed?.cursor ?? query.since', 'query.since ?? resumed?.cursor'],
       [', resumed?.name)', ')'],
       ["query.finality ?? 'latest'", "'latest'"],
-      ["const hasTag = query.since !== 'now'", 'const hasTag = true'],
-      ['if (hasTag && cache.check', 'if (cache.check'],
-      ['if (hasTag) cache.tag', 'cache.tag'],
+      ["query.since !== 'now' && cache.check", 'cache.check'],
+      ["query.since !== 'now' && cache.check", "query.since === 'now' && cache.check"],
+      ['      cache.tag(request, reply, freshness, LAG_MAX_AGE_MS)\n', ''],
       ['freshness, LAG_MAX_AGE_MS)', 'freshness, Number.POSITIVE_INFINITY)'],
       ['      if (query.lastEventId !== undefined) throw noLastEventId()\n', ''],
       ['if (wallets !== undefined) throw', 'if (wallets === undefined) throw'],
