@@ -1,6 +1,7 @@
 import type { Faults } from './fault.ts'
 import { apiFaults } from './faults/api.ts'
 import { clientFaults } from './faults/client.ts'
+import { clientRestFaults } from './faults/client-rest.ts'
 import { dbFaults } from './faults/db.ts'
 import { indexerFaults } from './faults/indexer.ts'
 import { listingsFaults } from './faults/listings.ts'
@@ -12,6 +13,7 @@ import { webhooksFaults } from './faults/webhooks.ts'
 export const lists: readonly Faults[] = [
   apiFaults,
   clientFaults,
+  clientRestFaults,
   dbFaults,
   indexerFaults,
   listingsFaults,
