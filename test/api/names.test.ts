@@ -26,3 +26,22 @@ test.each([
 test.each(['something', 'memo', 'x'.repeat(100_000), 'constructor', ''])('%.20s means none of them', (name) =>
   expect(meantName(name, [...lists, ...quote])).toBeUndefined(),
 )
+
+test.each([
+  // The same letters come before a synonym, and a synonym before a name that is spelt alike.
+  ['chain-ID', ['chain', 'chainId'], 'chainId'],
+  ['size', ['sizes', 'limit'], 'limit'],
+  // Of several synonyms, the one that is nearest in meaning.
+  ['user', ['from', 'creator', 'wallet'], 'wallet'],
+  ['price', ['settlementPrice', 'hypoSettlement'], 'hypoSettlement'],
+  // A word of several groups means what the request takes.
+  ['size', ['limit'], 'limit'],
+  ['liquidity', ['initialLiquidity'], 'initialLiquidity'],
+  ['liquidity', ['initialLiquidity', 'amount'], 'amount'],
+  ['curser', ['cursor', 'order'], 'cursor'],
+])('%s among %j means %s', (name, known, meant) => expect(meantName(name, known)).toBe(meant))
+
+test('a name of up to 64 characters is compared', () => {
+  expect(meantName('chainId'.padStart(64, '_'), ['chainId'])).toBe('chainId')
+  expect(meantName('chainId'.padStart(65, '_'), ['chainId'])).toBeUndefined()
+})

@@ -6,6 +6,8 @@ import { createStore } from '../../../src/api/response-cache/store.ts'
 import { createTags } from '../../../src/api/response-cache/tags.ts'
 import { serializerCompiler, validatorCompiler } from '../../../src/api/schema.ts'
 import { createUnread } from '../../../src/api/unread.ts'
+import { unavailable } from '../../../src/lib/errors.ts'
+import type { Client, Waits } from '../../../src/reads/freshness/waits.ts'
 import type { ReadTurns } from '../../../src/reads/turns.ts'
 import { blockAt, createFakeChanges, reachedAt } from '../../support/fake-changes.ts'
 
@@ -56,3 +58,43 @@ export const openCache = async (app: FastifyInstance) => {
 
 /** The database's queries of the newest indexed block: block 50 of each chain. */
 export const indexedQueries = { indexed: async () => blockAt(50) }
+
+type Waited = Awaited<ReturnType<typeof openCache>>['index']
+
+/**
+ * Waits over an index, and over nodes with these heads. `mined` has the mined transactions by hash, and `waited` the
+ * chain and the address of each wait.
+ */
+export const fakeWaits = (index: Waited, heads: Readonly<Record<number, number>> = {}) => {
+  const mined = new Map<string, object>()
+  const waited: string[] = []
+  const headOf = async (chainId: number) => {
+    const head = heads[chainId]
+    if (head === undefined) throw unavailable('no node is in reach')
+    return blockAt(head)
+  }
+  const waits = {
+    changes: index.changes,
+    chains: new Map([8453, 56].map((chainId) => [chainId, { head: () => headOf(chainId) }])),
+    async during(chainId: number, { address }: Client, wait: (polls: object, signal: AbortSignal) => unknown) {
+      waited.push(`${chainId} ${address}`)
+      const tip = index.changes.reached(chainId)
+      const head = await headOf(chainId).catch(() => null)
+      type Question = { check(seen: unknown): unknown; late(seen: unknown): Error }
+      const until = (seen: object | undefined) => ({
+        async until({ check, late }: Question) {
+          const found = check(seen)
+          if (found === undefined) throw late(seen)
+          return found
+        },
+      })
+      const queue = { indexed: tip?.block.number ?? null, oldestBlock: null, newestChange: 0, knownChange: 0 }
+      const polls = {
+        ...{ nodes: until({ head, tip, transactions: mined, fault: null }), tips: until(tip) },
+        refreshRequests: until(queue),
+      }
+      return wait(polls, new AbortController().signal)
+    },
+  }
+  return { waits: waits as unknown as Waits, mined, waited }
+}
