@@ -95,7 +95,12 @@ describe('a body', () => {
   })
 
   test('names unknown fields by their path, with the field of the same place that may be meant', () => {
-    const body = { eventId: 1, amount: 1, items: [{ notional: '1', chainId: 1, amount: 1 }], event: { strike: '1', strik: 1 } }
+    const body = {
+      eventId: 1,
+      amount: 1,
+      items: [{ notional: '1', chainId: 1, amount: 1 }],
+      event: { strike: '1', strik: 1 },
+    }
     expect(faultsOf('body', Body, body)).toEqual(
       expect.arrayContaining([
         ['amount', 'unknown field'],

@@ -28,6 +28,12 @@ describe('options of a feed', () => {
     expect(await refusal('settlements', { eventId: 1 })).toBe(
       "settlements.follow: unknown option 'eventId'; did you mean 'eventIds'?",
     )
+    expect(await refusal('settlements', { sinceBlock: 1, chainId: undefined })).toBe(
+      "settlements.follow: unknown option 'sinceBlock'; did you mean 'since'?",
+    )
+    expect(await refusal('changes', { onMode: undefined, limit: undefined, cursors: 1 })).toBe(
+      "changes.follow: unknown option 'cursors'; expected one of signal, onMode, onFailure, since, chainId, types, wallets, eventIds",
+    )
     expect(await refusal('settlements', { limit: 1 })).toBe(
       "settlements.follow: unknown option 'limit'; expected one of signal, onMode, onFailure, since, chainId, eventIds, wallets, triggered, finality",
     )

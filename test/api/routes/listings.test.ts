@@ -34,7 +34,13 @@ const open = async ({ rows = 3, refreshing = [], isDown = false }: Options = {})
       }),
     )
   }
-  const page = ({ queries, limit }: { readonly queries: readonly { chainId: number }[]; limit: number }): ListingRows => {
+  const page = ({
+    queries,
+    limit,
+  }: {
+    readonly queries: readonly { chainId: number }[]
+    limit: number
+  }): ListingRows => {
     const all = Array.from({ length: rows }, (_, at) => listRow(queries[0]?.chainId ?? 0, at + 1))
     return { tips: tipsOf(queries.map(({ chainId }) => chainId)), rows: all.slice(0, limit), total: null }
   }
@@ -62,7 +68,10 @@ const open = async ({ rows = 3, refreshing = [], isDown = false }: Options = {})
         isDown ? Promise.reject(unavailable('no node is in reach')) : run(blockAt(50)),
       async balances(_: object, holdings: readonly { readonly wallet: string; readonly tokens: readonly string[] }[]) {
         balances.push([chainId, holdings.map(({ wallet }) => wallet)])
-        return holdings.map(({ tokens }) => ({ coins: 5n, amounts: tokens.map(() => ({ balance: 6n, allowance: 7n })) }))
+        return holdings.map(({ tokens }) => ({
+          coins: 5n,
+          amounts: tokens.map(() => ({ balance: 6n, allowance: 7n })),
+        }))
       },
     })
   Object.assign(Object(fake.sources).lists, { heldTokens: async () => [] })
@@ -77,7 +86,11 @@ const open = async ({ rows = 3, refreshing = [], isDown = false }: Options = {})
   })
   if (opened === undefined) throw new Error('the app has no cache')
   const send = async (url: string, headers: Record<string, string> = {}, payload?: object) => {
-    const { statusCode: status, headers: sent, body } = await app.inject({
+    const {
+      statusCode: status,
+      headers: sent,
+      body,
+    } = await app.inject({
       ...{ url, headers, method: payload === undefined ? 'GET' : 'POST' },
       ...(payload && { payload }),
     })
@@ -85,7 +98,6 @@ const open = async ({ rows = 3, refreshing = [], isDown = false }: Options = {})
   }
   return { send, taken, balances, reads: () => reads, pages: fake.pages, portfolios: fake.portfolios, ...opened }
 }
-
 
 describe.each([
   ['/hedge/events?poolOpen=true', 'events'],
@@ -193,7 +205,11 @@ describe('the portfolio of a wallet', () => {
   test('is of the chains, the state and the records that the request names', async () => {
     const { send, portfolios } = await open()
     const { data } = await send(`${url}?chainId=56&state=all&include=event`)
-    expect([data.wallet, data.chains.length, data.events]).toEqual([one, 1, [expect.objectContaining({ id: 7, chainId: 56 })]])
+    expect([data.wallet, data.chains.length, data.events]).toEqual([
+      one,
+      1,
+      [expect.objectContaining({ id: 7, chainId: 56 })],
+    ])
     expect(portfolios[0]).toMatchObject({ wallets: [one], chains: [{ chainId: 56 }], include: ['event'] })
     await send(url)
     expect(portfolios[1]).toMatchObject({ wallets: [one], include: [] })
@@ -219,7 +235,11 @@ describe('the portfolio of a wallet', () => {
   ])('with %s is %s', async (include, cacheControl, hasBalances) => {
     const { send, balances, taken } = await open()
     const { status, headers, data } = await send(`${url}?include=${include}&chainId=56`)
-    expect([status, headers['cache-control'], headers.etag !== undefined]).toEqual([200, cacheControl, include === 'event'])
+    expect([status, headers['cache-control'], headers.etag !== undefined]).toEqual([
+      200,
+      cacheControl,
+      include === 'event',
+    ])
     expect(balances).toEqual(hasBalances ? [[56, [one]]] : [])
     expect(data.balances?.chains[0].native.balance).toBe(hasBalances ? '5' : undefined)
     expect(taken).toEqual(Array(hasBalances ? 2 : 1).fill('page 127.0.0.1'))
@@ -250,7 +270,11 @@ describe('the portfolios of several wallets', () => {
   test('have the balances of the same wallets', async () => {
     const { send, balances } = await open()
     const { headers, data } = await send('/wallets/portfolio?include=balances', {}, body)
-    expect(data.map((it: { readonly balances: { readonly wallet: string } }) => it.balances.wallet)).toEqual([one, two, one])
+    expect(data.map((it: { readonly balances: { readonly wallet: string } }) => it.balances.wallet)).toEqual([
+      one,
+      two,
+      one,
+    ])
     expect([headers['cache-control'], balances]).toEqual(['no-store', [[56, [one, two]]]])
   })
 

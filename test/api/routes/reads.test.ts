@@ -168,13 +168,16 @@ describe('a read after a block or a transaction', () => {
   test.each([
     [50, 50, 50, 304],
     [51, 51, 51, 200],
-  ])('of block %i with the head at %i is answered from its tag only where the index has it', async (minBlock, head, at, status) => {
-    const { ask, read } = await open({ heads: { 8453: head }, at })
-    const { headers } = await ask('/hedge/events/8453/total')
-    const held = { 'if-none-match': String(headers.etag) }
-    expect((await ask(`/hedge/events/8453/total?minBlock=${minBlock}`, held)).status).toBe(status)
-    expect(read).toHaveLength(status === 304 ? 1 : 2)
-  })
+  ])(
+    'of block %i with the head at %i is answered from its tag only where the index has it',
+    async (minBlock, head, at, status) => {
+      const { ask, read } = await open({ heads: { 8453: head }, at })
+      const { headers } = await ask('/hedge/events/8453/total')
+      const held = { 'if-none-match': String(headers.etag) }
+      expect((await ask(`/hedge/events/8453/total?minBlock=${minBlock}`, held)).status).toBe(status)
+      expect(read).toHaveLength(status === 304 ? 1 : 2)
+    },
+  )
 
   test('is refused where the answer is older, and not where it is of that block', async () => {
     const { ask } = await open({ heads: { 8453: 52 }, at: 51 })
@@ -208,7 +211,10 @@ describe('a read after a block or a transaction', () => {
     const other = `0x${'6f'.repeat(32)}`
     mined.set(other, { block: 50n, isReverted: false, isOnIndex: true, isOnHead: true })
     const worked = await ask(after.replace(hash, other))
-    expect([worked.headers['x-transaction'], worked.meta]).toEqual([undefined, url.includes('limit') ? page : undefined])
+    expect([worked.headers['x-transaction'], worked.meta]).toEqual([
+      undefined,
+      url.includes('limit') ? page : undefined,
+    ])
   })
 })
 
