@@ -122,6 +122,9 @@ test('a URL has its parameters in the path or in the query, encoded, and without
   expect(urlOf('http://api/', path, { id: 'x/y', other: 0, list: ['a', 'b c'], none: undefined, zero: 0 })).toBe(
     'http://api/v1/a/x%2Fy/0?list=a,b%20c&zero=0',
   )
+  const given = { id: 1, other: 2 }
+  expect(urlOf('http://api', path, given)).toBe('http://api/v1/a/1/2')
+  expect(given).toEqual({ id: 1, other: 2 })
   expect(urlOf('http://api//', '/v1/a')).toBe('http://api/v1/a')
   expect(() => urlOf('http://api', path, { id: 1 })).toThrow('requires the parameter other')
 })

@@ -1,5 +1,6 @@
 import type { Faults } from './fault.ts'
 import { apiFaults } from './faults/api.ts'
+import { pageFaults } from './faults/api-pages.ts'
 import { clientFaults } from './faults/client.ts'
 import { clientRestFaults } from './faults/client-rest.ts'
 import { dbFaults } from './faults/db.ts'
@@ -12,6 +13,7 @@ import { webhooksFaults } from './faults/webhooks.ts'
 /** All lists of faults. A file is in one of them. */
 export const lists: readonly Faults[] = [
   apiFaults,
+  pageFaults,
   clientFaults,
   clientRestFaults,
   dbFaults,

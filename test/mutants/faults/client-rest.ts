@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are parts of source files
 import type { Faults } from '../fault.ts'
 
 const terms = ['test/client/terms.test.ts']

@@ -1,0 +1,168 @@
+import { runInNewContext } from 'node:vm'
+import { describe, expect, test } from 'vitest'
+import { CONSOLE_SCRIPT, consoleHtml } from '../../../src/api/pages/console.ts'
+import type { Operation } from '../../../src/api/pages/operation.ts'
+
+/* The form that sends a request: its HTML, and its script with the few elements that it uses. */
+
+const operation: Operation = {
+  ...{ operationId: 'getThing', summary: 'A thing', description: 'One.', tags: ['Service'], method: 'GET' },
+  ...{ path: '/v1/things/{id}', responses: {} },
+}
+
+describe('the form of an operation', () => {
+  test('has the method, the path and a field for each parameter, with the example of a required one', () => {
+    const html = consoleHtml(
+      {
+        ...operation,
+        parameters: [
+          { name: 'id', in: 'path', required: true, example: 7 },
+          { name: 'note', in: 'query', required: false, example: 'a "b"' },
+          { name: 'bare', in: 'query', required: true },
+          { name: 'free', in: 'query', required: false },
+        ],
+      },
+      'console.js?v=1&w="2"',
+    )
+    const input = (attributes: string) => `<input ${attributes}></label>`
+    const rest = 'spellcheck="false" autocomplete="off"'
+    expect(html).toContain('<form data-method="GET" data-path="/v1/things/{id}">')
+    expect(html).toContain(`<label><code>id</code> ${input(`name="id" required value="7" data-in="path" ${rest}`)}`)
+    expect(html).toContain(input(`name="note" value="" data-in="query" ${rest} placeholder="a &quot;b&quot;"`))
+    expect(html).toContain(input(`name="bare" required value="" data-in="query" ${rest}`))
+    expect(html).toContain(input(`name="free" value="" data-in="query" ${rest}`))
+    expect(html).toContain('<script src="console.js?v=1&amp;w=&quot;2&quot;"></script>')
+    expect(html).not.toMatch(/textarea|token/)
+  })
+
+  test('has the example of a body, and a field for the token only where one is required', () => {
+    const body = { note: '</textarea><b>', id: 1 }
+    const requestBody = { description: 'At most 1 byte', content: { 'application/json': { example: body } } }
+    const html = consoleHtml({ ...operation, requestBody, security: [{ bearer: [] }] }, 'a.js')
+    const text = '{\n  &quot;note&quot;: &quot;&lt;/textarea&gt;&lt;b&gt;&quot;,\n  &quot;id&quot;: 1\n}'
+    expect(html).toContain(`<textarea rows="12" spellcheck="false">${text}</textarea>`)
+    expect(html).toContain('<input name="token" type="password" data-in="bearer" autocomplete="off">')
+  })
+})
+
+type Input = { readonly name: string; readonly value: string; readonly in: string }
+
+type Page = {
+  readonly inputs?: readonly Input[]
+  readonly body?: string
+  readonly path?: string
+  readonly method?: string
+}
+
+/** A page with the form, whose requests a test answers. */
+const open = ({ inputs = [], body, path = '/v1/things', method = 'GET' }: Page, answer: () => unknown) => {
+  const elements: Record<string, { textContent: string; value?: string }> = {
+    ...{ button: { textContent: 'Send' }, output: { textContent: '' }, pre: { textContent: 'old' } },
+    ...(body !== undefined && { textarea: { textContent: '', value: body } }),
+  }
+  let submit: (event: object) => Promise<void> = async () => {}
+  const form = {
+    dataset: { path, method },
+    querySelector: (name: string) => elements[name] ?? null,
+    querySelectorAll: () => inputs.map(({ name, value, in: place }) => ({ name, value, dataset: { in: place } })),
+    addEventListener: (_: 'submit', listener: typeof submit) => {
+      submit = listener
+    },
+  }
+  const sent: { url: string; init: { signal: AbortSignal; method: string; headers: object; body?: string } }[] = []
+  const fetch = async (url: URL, init: (typeof sent)[number]['init']) => {
+    sent.push({ url: url.href, init })
+    return answer()
+  }
+  runInNewContext(CONSOLE_SCRIPT, {
+    document: { querySelector: () => form },
+    location: new URL('http://service/api/v1/docs/operations/getThing'),
+    ...{ fetch, URL, URLSearchParams, AbortController, TextDecoderStream },
+  })
+  let prevented = 0
+  const send = () => submit({ preventDefault: () => (prevented += 1) })
+  const shown = () => ['button', 'output', 'pre'].map((name) => elements[name]?.textContent)
+  return { send, sent, shown, prevented: () => prevented }
+}
+
+const json = (value: unknown) => () => Response.json(value, { status: 200, statusText: 'OK' })
+
+test('a request has its parameters in the path and the query, below the path of the proxy', async () => {
+  const inputs = [
+    { name: 'id', value: 'a/b', in: 'path' },
+    { name: 'limit', value: '5 0', in: 'query' },
+    { name: 'cursor', value: '', in: 'query' },
+    { name: 'token', value: 'abc', in: 'bearer' },
+  ]
+  const { send, sent, prevented } = open({ inputs, path: '/v1/things/{id}/all' }, json({}))
+  await send()
+  expect(sent[0]?.url).toBe('http://service/api/v1/things/a%2Fb/all?limit=5+0')
+  expect(sent[0]?.init).toMatchObject({ method: 'GET', headers: { authorization: 'Bearer abc' }, body: undefined })
+  expect(prevented()).toBe(1)
+})
+
+test('a body is sent as JSON, and a request without a token has no credentials', async () => {
+  const { send, sent } = open({ body: '{"a":1}', method: 'POST' }, json({}))
+  await send()
+  expect(sent[0]?.init).toMatchObject({
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{"a":1}',
+  })
+  expect(sent[0]?.init.headers).not.toHaveProperty('authorization')
+  const bare = open({}, json({}))
+  await bare.send()
+  expect(bare.sent[0]?.init.headers).toEqual({})
+})
+
+test('the response is shown with its status, and JSON with line breaks', async () => {
+  const { send, shown } = open({}, json({ a: [1] }))
+  await send()
+  expect(shown()).toEqual(['Send', '200 OK', '{\n  "a": [\n    1\n  ]\n}'])
+  const text = open({}, () => new Response('no JSON', { status: 502, statusText: 'Bad Gateway' }))
+  await text.send()
+  expect(text.shown()).toEqual(['Send', '502 Bad Gateway', 'no JSON'])
+})
+
+test.each([
+  [200_000, '200 OK'],
+  [200_001, '200 OK, the first 200000 characters'],
+])('of %i characters the first 200,000 are shown', async (length, status) => {
+  const { send, shown, sent } = open({}, () => new Response('a'.repeat(length), { status: 200, statusText: 'OK' }))
+  await send()
+  const [button, output, text = ''] = shown()
+  expect([button, output, text.length]).toEqual(['Send', status, 200_000])
+  expect(sent[0]?.init.signal.aborted).toBe(length > 200_000)
+})
+
+test('a stream is shown as it arrives, until the button is used again', async () => {
+  let controller: ReadableStreamDefaultController<Uint8Array> | undefined
+  const body = new ReadableStream<Uint8Array>({
+    start(it) {
+      controller = it
+    },
+  })
+  const { send, sent, shown } = open({}, () => new Response(body, { status: 200, statusText: 'OK' }))
+  const running = send()
+  expect(shown()).toEqual(['Stop', 'waiting', ''])
+  for (const [chunk, text] of [
+    ['id: 1\n', 'id: 1\n'],
+    ['id: 2\n', 'id: 1\nid: 2\n'],
+  ]) {
+    controller?.enqueue(new TextEncoder().encode(chunk))
+    await expect.poll(() => shown()[2]).toBe(text)
+  }
+  sent[0]?.init.signal.addEventListener('abort', () => controller?.error(new Error('aborted')))
+  await send()
+  await running
+  expect(sent).toHaveLength(1)
+  expect(shown()).toEqual(['Send', '200 OK, stopped', 'id: 1\nid: 2\n'])
+})
+
+test('a failure is shown, and the form can be used again', async () => {
+  const { send, shown, sent } = open({}, () => Promise.reject(new Error('no connection')))
+  await send()
+  expect(shown()).toEqual(['Send', 'waiting: no connection', ''])
+  await send()
+  expect(sent).toHaveLength(2)
+})
