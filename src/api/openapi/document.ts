@@ -91,16 +91,20 @@ const describe = (schemas: Schemas, responses: Responses, error: JsonSchema, rou
 }
 
 /**
- * Makes the OpenAPI 3.1 description of the mounted routes, from the schemas that validate them. Throws a TypeError for
+ * Makes the OpenAPI 3.1 description of the mounted routes, from the schemas that validate them and the recorded examples
+ * of this release, unless others are given. Throws a TypeError for
  * two operations of one id, two schemas of one id, an operation without a recorded example, and a link that leads nowhere.
  */
-export const createDocument = (routes: readonly Route[], chainIds: readonly ChainId[]) => {
+export const createDocument = (
+  routes: readonly Route[],
+  chainIds: readonly ChainId[],
+  recorded: Examples = readRecorded(),
+) => {
   const schemas = createSchemas(chainIds)
   const error = schemas.convert(ErrorBody, 'output')
   const paths: Record<string, Record<string, object>> = {}
   const responses: Responses = {}
   const ids = new Set<string>()
-  const recorded = readRecorded()
   for (const route of routes) {
     const described = describe(schemas, responses, error, route, recorded)
     if (ids.has(described.operationId)) throw new TypeError(`two operations have the id ${described.operationId}`)

@@ -29,10 +29,12 @@ const BROADCAST_LIMIT = 262_144
 const MAX_WAITING = 512
 
 /** Mounts every builder of the table, and the relay. Only simulations and the relay need a node. */
-export const txRoutes: FastifyPluginAsync<{ readonly chains: Chains; readonly senders: Senders }> = async (
-  app,
-  { chains, senders },
-) => {
+export const txRoutes: FastifyPluginAsync<{
+  readonly chains: Chains
+  readonly senders: Senders
+  /** Most broadcasts that wait for their turn. */
+  readonly maxWaiting?: number
+}> = async (app, { chains, senders, maxWaiting = MAX_WAITING }) => {
   const operation: Operation = {
     tag: 'Transactions',
     summary: 'Broadcast a signed transaction',
@@ -44,7 +46,7 @@ export const txRoutes: FastifyPluginAsync<{ readonly chains: Chains; readonly se
   // To hash a long transaction takes longer than a read takes, so reads continue between two of them.
   const turn = createTurns({ restMs: 1 })
   const refuse = () => unavailable('too many broadcasts at once: retry after 1 s')
-  const inTurn = createConcurrencyLimit({ atOnce: 1, waiting: MAX_WAITING, refuse })
+  const inTurn = createConcurrencyLimit({ atOnce: 1, waiting: maxWaiting, refuse })
   app.post<{ Body: BroadcastBody }>('/tx/broadcast', options, async (request) => {
     const { body } = request
     const caller = clientOf(request)

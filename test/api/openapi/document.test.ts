@@ -3,13 +3,13 @@ import { z } from 'zod'
 import { annotate } from '../../../src/api/openapi/annotate.ts'
 import { createDocument } from '../../../src/api/openapi/document.ts'
 import { bodyTooLarge, failures } from '../../../src/api/openapi/failures.ts'
-import { linksOf } from '../../../src/api/openapi/links.ts'
+import { linksOf, linkTargets } from '../../../src/api/openapi/links.ts'
 import { operationId } from '../../../src/api/openapi/operation-id.ts'
 import { errorResponse, failuresOf } from '../../../src/api/openapi/responses.ts'
 import type { Route } from '../../../src/api/openapi/route.ts'
 import { createSchemas } from '../../../src/api/openapi/schemas.ts'
 import { envelope, type Operation, route } from '../../../src/api/operation.ts'
-import { BodyChainId, OfChain } from '../../../src/protocol/chains.ts'
+import { BodyChainId, OfChain, PathChainId } from '../../../src/protocol/chains.ts'
 
 /* How routes and their schemas become a description, and which mistakes of a route are errors. */
 
@@ -33,6 +33,111 @@ describe('a description', () => {
     ['links lead to no operation: postTxBroadcast, ', [routeOf('getChains')]],
   ])('is refused: %s', (message, routes) => {
     expect(() => createDocument(routes, [])).toThrow(message)
+  })
+
+  const targets = [...new Set(linkTargets)].map((id) => routeOf(id))
+  const others = Object.fromEntries(targets.map(({ operation }) => [operation.id, { response: {} }]))
+  /** The description of an operation, next to those that links lead to. */
+  const documentWith = (given: readonly Route[], recorded: object, chainIds: readonly number[] = []) =>
+    createDocument([...targets, ...given], chainIds as never, { ...others, ...recorded })
+  const describedAs = (given: Route, recorded: object, chainIds: readonly number[] = []) => {
+    const { paths } = documentWith([given], { getThing: recorded }, chainIds)
+    return Object(Object(paths)[given.url.replace(/:(\w+)/g, '{$1}')])[given.method.toLowerCase()]
+  }
+  const schemaOf = (own: object) => ({ ...routeOf('x').schema, ...own })
+
+  test('of a parameter has its place, its example, and whether it is required', () => {
+    const params = z.object({ chainId: PathChainId, id: z.string().meta({ description: 'Its id' }) })
+    const querystring = z.object({
+      limit: z.int().meta({ description: 'Most' }),
+      open: z.boolean().optional().meta({ description: 'Open' }),
+      order: z.string().optional().meta({ description: 'Order' }),
+    })
+    const given = routeOf('getThing', {}, { url: '/v1/things/:chainId/:id', schema: schemaOf({ params, querystring }) })
+    const { parameters } = describedAs(given, { path: { chainId: 1, id: 'a' }, query: { limit: 0, open: false } }, [56])
+    expect(parameters).toEqual([
+      {
+        name: 'chainId',
+        in: 'path',
+        required: true,
+        description: expect.any(String),
+        example: 56,
+        schema: { type: 'integer', enum: [56] },
+      },
+      { name: 'id', in: 'path', required: true, description: 'Its id', example: 'a', schema: { type: 'string' } },
+      {
+        name: 'limit',
+        in: 'query',
+        required: true,
+        description: 'Most',
+        example: 0,
+        schema: expect.objectContaining({ type: 'integer' }),
+      },
+      { name: 'open', in: 'query', required: false, description: 'Open', example: false, schema: { type: 'boolean' } },
+      { name: 'order', in: 'query', required: false, description: 'Order', schema: { type: 'string' } },
+    ])
+  })
+
+  test('of a response may gain fields, and a body has only its own', () => {
+    const closed = z.strictObject({ symbol: z.string() })
+    const response = { ...routeOf('x').schema.response, 200: envelope(closed) }
+    const given = routeOf(
+      'getThing',
+      {},
+      { method: 'POST', schema: schemaOf({ body: closed, response }), deprecated: true },
+    )
+    const { requestBody, responses, deprecated } = describedAs(
+      given,
+      { body: { symbol: 'A' }, response: { data: { chainId: 1 } } },
+      [56],
+    )
+    expect([requestBody.description, deprecated]).toEqual(['At most 65536 bytes', true])
+    const [sent, received] = [requestBody, responses[200]].map(({ content }) => content['application/json'])
+    expect(sent).toMatchObject({ schema: { additionalProperties: false }, example: { symbol: 'A' } })
+    expect(received.schema.properties.data).not.toHaveProperty('additionalProperties')
+    expect(received.example).toEqual({ data: { chainId: 56 } })
+    expect(describedAs(routeOf('getThing'), { response: {} })).not.toHaveProperty('deprecated')
+  })
+
+  test('of an operation has its headers, links and security, where it has any', () => {
+    const bare = describedAs(routeOf('getThing'), { response: {} })
+    const { headers: plain, links: none } = bare.responses[200]
+    expect([Object.keys(plain), none, bare.security, bare.responses[304]]).toEqual([
+      ...[['X-Request-Id'], undefined],
+      ...[undefined, undefined],
+    ])
+    const builder = routeOf('buildThing', { headers: ['Vary', 'ETag'], bearer: true })
+    const { paths } = documentWith([builder], { buildThing: { response: {} } })
+    const { security, responses } = Object(paths)['/v1/buildThing'].get
+    expect(security).toEqual([{ bearer: [] }])
+    expect(Object.keys(responses[200].headers)).toEqual(['X-Request-Id', 'Vary', 'ETag'])
+    expect(responses[200].links.broadcast.operationId).toBe('postTxBroadcast')
+    expect(Object.keys(responses)).toEqual(['200', '304', '401', '429', '500', '503'])
+    const varying = describedAs(routeOf('getThing', { headers: ['Vary'] }), { response: {} })
+    expect(varying.responses).not.toHaveProperty('304')
+  })
+
+  test('of a stream has its text', () => {
+    const { content } = describedAs(routeOf('getThing'), { stream: 'id: 1' }).responses[200]
+    expect(content).toEqual({
+      'text/event-stream': { schema: expect.objectContaining({ type: 'string' }), example: 'id: 1' },
+    })
+    expect(Object.keys(describedAs(routeOf('getThing'), { response: {} }).responses[200].content)).toEqual([
+      'application/json',
+    ])
+  })
+
+  test('has all methods of a path, ids that follow from it, and the tags in use', () => {
+    const { id: _, ...unnamed } = routeOf('x').operation
+    const url = '/v1/thing/:chainId/:id'
+    const both = ['GET', 'POST'].map((method) => routeOf('x', {}, { method, url, operation: unnamed }))
+    const { paths, tags, security } = documentWith(both, { getThingById: {}, postThingById: {} })
+    const { get, post } = Object(paths)['/v1/thing/{chainId}/{id}']
+    expect([get.operationId, post.operationId]).toEqual(['getThingById', 'postThingById'])
+    expect([tags.map(({ name }) => name), security]).toEqual([
+      ['Service'],
+      [{}, { adminToken: [] }, { integratorKey: [] }],
+    ])
   })
 
   test('needs no link for an operation that leads nowhere', () => {
