@@ -1,6 +1,7 @@
 import type { Faults } from './fault.ts'
 import { apiFaults } from './faults/api.ts'
 import { pageFaults } from './faults/api-pages.ts'
+import { restFaults } from './faults/api-rest.ts'
 import { clientFaults } from './faults/client.ts'
 import { clientRestFaults } from './faults/client-rest.ts'
 import { dbFaults } from './faults/db.ts'
@@ -14,6 +15,7 @@ import { webhooksFaults } from './faults/webhooks.ts'
 export const lists: readonly Faults[] = [
   apiFaults,
   pageFaults,
+  restFaults,
   clientFaults,
   clientRestFaults,
   dbFaults,
