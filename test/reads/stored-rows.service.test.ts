@@ -19,7 +19,7 @@ import { byForm, seed } from '../support/repetitions.ts'
 import { seedDeployment } from '../support/seed-index.ts'
 
 /** Entities of each kind on each chain. */
-const COUNT = byForm(50, 500)
+const COUNT = byForm(20, 500)
 
 /** One chain of each profile; the second has two configured tokens. */
 const deployments: readonly Deployment[] = [
@@ -126,6 +126,9 @@ const orders = (rest: readonly Include[] = inclusions): Include[][] => [
   ...rest.flatMap((first) => orders(rest.filter((it) => it !== first)).map((others) => [first, ...others])),
 ]
 
+/** Those that a run tries: by default none, each alone, and all of them in both directions. */
+const tried = byForm([[], ...inclusions.map((name) => [name]), [...inclusions], inclusions.toReversed()], orders())
+
 const observationsOf = (kind: Kind): string => `${kind}_observations`
 
 /** Reads a chain's entities again, which renders them. */
@@ -146,10 +149,10 @@ describe.each(chains)('on a chain of the $deployment.profile profile', (chain) =
     expect(await sentRows(kind, chainId)).toEqual(expectedRows(kind, chain))
   })
 
-  test('every subset of include in every order adds the single reads of the event, of stored texts and of columns alike', async () => {
-    expect(orders()).toHaveLength(16)
+  test('subsets of include in several orders add the single reads of the event, of stored texts and of columns alike', async () => {
+    expect(tried).toHaveLength(byForm(6, 16))
     const expected = kinds.flatMap((kind) =>
-      orders().map((include) => ({ kind, include, rows: expectedRows(kind, chain, include) })),
+      tried.map((include) => ({ kind, include, rows: expectedRows(kind, chain, include) })),
     )
     for (const { kind, include, rows: of } of expected)
       expect(await sentRows(kind, chainId, include), `${kind} ${include}`).toEqual(of)

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { annotate } from '../../../src/api/openapi/annotate.ts'
 import { createDocument } from '../../../src/api/openapi/document.ts'
 import { bodyTooLarge, failures } from '../../../src/api/openapi/failures.ts'
+import type { JsonSchema } from '../../../src/api/openapi/json-schema.ts'
 import { linksOf, linkTargets } from '../../../src/api/openapi/links.ts'
 import { operationId } from '../../../src/api/openapi/operation-id.ts'
 import { errorResponse, failuresOf } from '../../../src/api/openapi/responses.ts'
@@ -305,7 +306,7 @@ describe('an example', () => {
 })
 
 describe('the description of a field', () => {
-  const described = (schema: object, owner: string) => {
+  const described = (schema: JsonSchema, owner: string) => {
     annotate(schema, owner)
     return schema
   }

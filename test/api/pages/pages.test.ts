@@ -111,6 +111,8 @@ describe('the start page', () => {
     expect(html).toContain('<h2>Not ready</h2>')
     expect(html).toContain('<li>Chain &lt;8453&gt; (8453): ready</li>\n<li>Chain &lt;56&gt; (56): a &amp; b</li>')
     for (const url of Object.values(landing.links)) expect(html).toContain(`<li><a href="${url}">`)
+    expect(html).toContain('<a href="status">State of the index of each chain</a>')
+    expect(html).toContain('<a href="v1/changelog">Changes by release</a>')
     const calls = landing.firstCalls.map(({ purpose, path }) => `# ${purpose}\ncurl -s 'https://host/'x'/${path}'`)
     const shown = html.replaceAll('&#39;', "'").replaceAll('&amp;', '&')
     expect(shown).toContain(calls.join('\n\n'))

@@ -106,19 +106,22 @@ test.each(inspected)(
   },
 )
 
-test('a first visit of every readable page together is smaller than 1 MB, and the second one is not sent again', async () => {
-  const other = await browser.browser.newPage()
-  let bytes = 0
-  const statuses: number[] = []
-  other.on('response', (response) => {
-    statuses.push(response.status())
-    bytes += Number(response.headers()['content-length'] ?? 0)
-  })
-  for (const path of Object.values(readable)) await openPage(other, `${origin}${path}`, 1_280)
-  expect(bytes).toBeGreaterThan(1_000)
-  expect(bytes).toBeLessThan(1_000_000)
-  statuses.length = 0
-  await openPage(other, `${origin}${readable.reference}`, 1_280)
-  expect(statuses).toEqual([304])
-  await other.close()
-})
+test.runIf(inject('form') === 'long')(
+  'a first visit of every readable page together is smaller than 1 MB, and the second one is not sent again',
+  async () => {
+    const other = await browser.browser.newPage()
+    let bytes = 0
+    const statuses: number[] = []
+    other.on('response', (response) => {
+      statuses.push(response.status())
+      bytes += Number(response.headers()['content-length'] ?? 0)
+    })
+    for (const path of Object.values(readable)) await openPage(other, `${origin}${path}`, 1_280)
+    expect(bytes).toBeGreaterThan(1_000)
+    expect(bytes).toBeLessThan(1_000_000)
+    statuses.length = 0
+    await openPage(other, `${origin}${readable.reference}`, 1_280)
+    expect(statuses).toEqual([304])
+    await other.close()
+  },
+)
