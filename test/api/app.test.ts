@@ -18,7 +18,7 @@ const open = async (options: Parameters<typeof openApp>[0] = {}) => {
 
 test('an app answers as it is configured by default', async () => {
   const { app, ask, lines } = await open()
-  // Without a limit, clients are told of none. A slash at the end of a path makes no difference.
+  // Without a limit, no header reports one. A slash at the end of a path makes no difference.
   const { statusCode, headers } = await app.inject('/v1/chains/')
   expect([statusCode, Object.keys(headers).filter((name) => name.startsWith('x-ratelimit'))]).toEqual([200, []])
 

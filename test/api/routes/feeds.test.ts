@@ -284,7 +284,7 @@ test('the page from now has no tag, because its position moves without a settlem
   expect([statusCode, headers.etag, asked[0]?.[0]]).toEqual([200, undefined, 100])
   await app.inject('/hedge/settlements?since=now')
   expect(asked).toHaveLength(2)
-  // The tag of another page of the same feed says nothing about the position.
+  // The tag of another page of the same feed is of another position.
   const { headers: other } = await app.inject('/hedge/settlements?since=0')
   const again = await app.inject({
     url: '/hedge/settlements?since=now',

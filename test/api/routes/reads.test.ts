@@ -152,7 +152,7 @@ describe('a single read', () => {
     release()
     for (const { status } of await Promise.all([...first, other, later])) expect(status).toBe(200)
     expect(read).toHaveLength(3)
-    // A version that is not known is shared by nobody.
+    // A version that is not known is not shared.
     index.outdated.add(8453)
     gate.opened = new Promise((resolve) => {
       release = resolve
@@ -202,7 +202,7 @@ describe('a read after a block or a transaction', () => {
     ['/hedge/events/8453/7/stats', undefined],
     ['/hedge/events/8453/7/positions', { limit: 10_000, hasMore: false, nextCursor: null }],
     ['/hedge/events/8453/7/positions?limit=2', { limit: 2, hasMore: true, nextCursor: expect.any(String) }],
-  ])('that reverted, %s, says so next to the page', async (url, page) => {
+  ])('that reverted, %s, is reported next to the page', async (url, page) => {
     const { ask, mined } = await open({ heads: { 8453: 50 } })
     const after = `${url}${url.includes('?') ? '&' : '?'}afterTx=${hash}`
     mined.set(hash, { block: 50n, isReverted: true, isOnIndex: true, isOnHead: true })
