@@ -136,6 +136,11 @@ test('examples are JSON with line breaks, or text as it is', () => {
   expect(markdown.match(/```json/g)).toHaveLength(1)
 })
 
+test('a table may have one row', () => {
+  const markdown = page({ responses: { 200: {}, 409: ref('responses', 'conflict') } })
+  expect(markdown).toContain('\n## Errors\n\n| status | meaning |\n| --- | --- |\n| 409 | Not now |\n')
+})
+
 test('errors have their status and their meaning, and a 304 is none', () => {
   const markdown = page({
     responses: { 200: {}, 304: { content: {} }, 400: { content: {} }, 409: ref('responses', 'conflict') },

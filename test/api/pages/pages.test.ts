@@ -160,6 +160,7 @@ test('the page of an operation has its form before the response', () => {
   const at = ['first', '<form ', 'second', 'third'].map((part) => html.indexOf(part))
   expect(at).toEqual(at.toSorted((a, b) => a - b))
   expect(at[0]).toBeGreaterThan(0)
+  expect(html).toContain('<h2 id="response">Response</h2>')
   expect(html).toContain('<title>Do getB</title>')
   expect(html).toContain('<a href="../../docs#events">Reference</a>')
   expect(html).toContain('<link rel="alternate" type="text/markdown" href="getB.md">')

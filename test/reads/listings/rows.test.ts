@@ -55,9 +55,10 @@ const open = (options: Options = {}) => {
         {
           deployment,
           pinned: (run: (block: object) => unknown) => (down ? Promise.reject(fault) : run(blockOf(70n))),
-          readAt: async (_: object, views: readonly { readonly name: string }[]) =>
-            views.map(({ name }) => {
-              called.push(name)
+          readAt: async (_: object, views: readonly { readonly name: string; readonly data: string }[]) =>
+            views.map(({ name, data }) => {
+              // The id follows the selector.
+              called.push(`${name} ${BigInt(`0x${data.slice(10, 74)}`)}`)
               return { ok: true, value: outcomes[name] }
             }),
         },
@@ -197,6 +198,21 @@ describe('a row without a text', () => {
     expect([row.range, row.payout]).toEqual([record.eventRange(event.seen.range), null])
   })
 
+  test('shows its event at the time of the observation, and its payout by the fee rate of its columns', async () => {
+    const { read } = open()
+    const own = {
+      seen: { ...positionSeen, status: '4', payout_amount: '1000' },
+      eventSeen: { ...eventSeen, block_timestamp: String(event.fact.expiryDate) },
+      feeRate: '10000',
+    }
+    const { rows } = await read('position', [ofPosition(own)], ['event', 'payout'])
+    const row = JSON.parse(rows[0] ?? '')
+    expect([row.event.state, row.payout]).toEqual([
+      'expired',
+      { gross: '1000', fee: '10', net: '990', feeReason: null },
+    ])
+  })
+
   test('has the token of its event: configured, stored, or asked for', async () => {
     const { read, asked } = open()
     const other = { ...eventSeen, payment_token: `\\x${OTHER_TOKEN.slice(2).toLowerCase()}` }
@@ -219,7 +235,7 @@ describe('a row without a text', () => {
     const { read, called } = open()
     const { rows } = await read('position', [stored('{"id":1}'), ofPosition(own)])
     expect(rows[0]).toBe('{"id":1}')
-    expect(called).toContain('getHedgePosition')
+    expect(called).toEqual(expect.arrayContaining(['getHedgeEventCore 1', 'getHedgePosition 3']))
     expect(JSON.parse(rows[1] ?? '')).toMatchObject({
       ...record.position(position.seen),
       chainId: 8453,
