@@ -30,6 +30,7 @@ test.each(['something', 'memo', 'x'.repeat(100_000), 'constructor', ''])('%.20s 
 test.each([
   // The same letters come before a synonym, and a synonym before a name that is spelt alike.
   ['chain-ID', ['chain', 'chainId'], 'chainId'],
+  ['Amount', ['notional', 'amount'], 'amount'],
   ['size', ['sizes', 'limit'], 'limit'],
   // Of several synonyms, the one that is nearest in meaning.
   ['user', ['from', 'creator', 'wallet'], 'wallet'],

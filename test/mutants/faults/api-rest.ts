@@ -83,7 +83,11 @@ export const restFaults: Faults = {
       ["httpPart === 'querystring' && schema instanceof z.ZodObject", "httpPart === 'querystring'"],
       ['parseQuery(schema, Object(value))', 'parseQuery(schema, value as object)'],
       ['suggestion(key, fieldsAt(schema, path))', 'suggestion(key, fieldsAt(schema, []))'],
-      ['    metadata: z.registry<z.core.GlobalMeta>(),\n', ''],
+      [
+        '    metadata: z.registry<z.core.GlobalMeta>(),\n',
+        '',
+        'the compiler resolves the references of parts with ids',
+      ],
       ['      if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties\n', ''],
       ['  serializers.set(schema, serialize)\n', ''],
     ],
