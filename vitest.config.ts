@@ -68,9 +68,9 @@ export default defineConfig({
           ...common,
           name: 'deployed',
           include: [
-            'test/api/{reads,simulation,transactions,tx}.service.test.ts',
+            `test/api/{reads,simulation,tx${form === 'long' ? ',transactions' : ''}}.service.test.ts`,
             'test/contracts/invariants.service.test.ts',
-            'test/indexer/{audit,feed,fees,refresh}.service.test.ts',
+            `test/indexer/{audit,refresh${form === 'long' ? ',feed,fees' : ''}}.service.test.ts`,
             'test/reads/fees.service.test.ts',
             `test/plans/${form === 'long' ? '*' : '{claims,random-plans}'}.service.test.ts`,
           ],

@@ -552,7 +552,7 @@ export const clientFaults: Faults = {
     ],
   },
   'src/chain/pool/foreign.ts': {
-    tests: ['test/chain/foreign.test.ts'],
+    tests: ['test/chain/send-foreign.test.ts'],
     faults: [
       ['slice(0, MAX_ENDPOINTS)', 'slice(0, 3)'],
       ['slice(0, MAX_ENDPOINTS)', 'slice(0, 1)'],
