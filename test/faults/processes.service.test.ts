@@ -40,9 +40,6 @@ const AT_ONCE = 3
  */
 const DRAIN_MS = 1_000
 
-/** A kill takes longer than an ordered stop. Kills of workers are also a target of `npm run faults`. */
-const longTest = test.runIf(inject('form') === 'long')
-
 const closers = createClosers()
 const balancer = createBalancer()
 let chains: Chains
@@ -137,84 +134,77 @@ test('a rolling restart fails no request, and its streams end with the time to r
   expect(await received).toMatch(/\nretry: \d+\nevent: end\ndata: .*\n\n$/)
 })
 
-longTest(
-  'a killed API process fails only the requests it was answering, and reads are retried at the other process',
-  async () => {
-    balancer.take()
-    await apis.one.process.kill()
-    const outcomes = await answersOf(['two'], 50)
-    balancer.remove('one')
-    const failed = bad(outcomes)
-    const others = failed.filter(({ method, tried }) => method === 'GET' || tried.at(-1) !== 'one')
-    console.log(
-      `kill of an API: ${outcomes.length} requests, ${failed.length - others.length} POSTs that broke with its connections, ${others.length} others that failed`,
-    )
-    expect(others, lastLogs()).toEqual([])
-    apis.one = await startMember('one')
-    expect(bad(await answersOf(['one', 'two'], 20))).toEqual([])
-  },
-)
+test('a killed API process fails only the requests it was answering, and reads are retried at the other process', async () => {
+  balancer.take()
+  await apis.one.process.kill()
+  const outcomes = await answersOf(['two'], 50)
+  balancer.remove('one')
+  const failed = bad(outcomes)
+  const others = failed.filter(({ method, tried }) => method === 'GET' || tried.at(-1) !== 'one')
+  console.log(
+    `kill of an API: ${outcomes.length} requests, ${failed.length - others.length} POSTs that broke with its connections, ${others.length} others that failed`,
+  )
+  expect(others, lastLogs()).toEqual([])
+  apis.one = await startMember('one')
+  expect(bad(await answersOf(['one', 'two'], 20))).toEqual([])
+})
 
-longTest(
-  'a killed worker fails no request, and the other worker follows the chain and finishes its jobs',
-  async () => {
-    balancer.take()
-    const leads = async (): Promise<'first' | 'second'> => {
-      const { who } = await index.commits.first(Date.now(), undefined, 10_000)
-      return who === 'first' ? 'first' : 'second'
-    }
-    const leader = await leads()
-    const other = leader === 'first' ? 'second' : 'first'
-    const first = Date.now()
-    await workers[leader].kill()
-    await index.commits.first(first, other, 10_000)
-    const answers = await answersOf(['one', 'two'], 50)
+test('a killed worker fails no request, and the other worker follows the chain and finishes its jobs', async () => {
+  balancer.take()
+  const leads = async (): Promise<'first' | 'second'> => {
+    const { who } = await index.commits.first(Date.now(), undefined, 10_000)
+    return who === 'first' ? 'first' : 'second'
+  }
+  const leader = await leads()
+  const other = leader === 'first' ? 'second' : 'first'
+  const first = Date.now()
+  await workers[leader].kill()
+  await index.commits.first(first, other, 10_000)
+  const answers = await answersOf(['one', 'two'], 50)
 
-    // A job that a worker began before it was killed is taken over by the next worker that starts.
-    const queue = new Redis(redis.REDIS_URL)
-    const key = `${redis.JOBS_PREFIX}:observe`
-    const runsHere = async (): Promise<boolean> => {
-      const ids = await queue.lrange(`${key}:active`, 0, -1)
-      const jobs = await Promise.all(ids.map((id) => queue.hget(`${key}:${id}`, 'data')))
-      return jobs.some((data) => data?.includes('8453'))
-    }
-    const stopsInJob = async (): Promise<boolean> => {
-      workers[other].freeze()
-      if (await runsHere()) return true
-      workers[other].thaw()
-      return false
-    }
-    await eventually('it is stopped while a job of the chain runs', stopsInJob)
-    expect(bad([...answers, ...balancer.take()])).toEqual([])
-    const killed = Date.now()
-    await workers[other].kill()
-    expect(await runsHere()).toBe(true)
-    queue.disconnect()
-    const third = await startWorker('third')
-    traffic.abort()
-    await last
-    const block = await chains.traffic.mine(2)
-    await index.untilExact(block, 20_000)
-    const client = new Client(index.database.url)
-    await client.connect()
-    const waiting = async (): Promise<number> => {
-      const { rows } = await client.query('SELECT count(*)::int AS waiting FROM unobserved WHERE chain_id = 8453')
-      return rows[0]?.waiting
-    }
-    await eventually('everything is observed', async () => (await waiting()) === 0, 90_000)
-    const without = balancer.take()
-    const failed = bad(without)
-    console.log(
-      `kill of both workers: ${without.length} requests, ${failed.length} failed; all is observed ${Date.now() - killed} ms after the second`,
-    )
-    await client.end()
-    // No member is ready when the start of the third takes longer than a worker may be silent.
-    expect(failed.filter(({ tried }) => tried.length > 0)).toEqual([])
-    // On a busy machine the database may answer late; the next job does what such a job leaves.
-    expect(third.logged(/job dropped/).filter((line) => !line.includes('the database is out of reach'))).toEqual([])
-  },
-  120_000,
-)
+  // A job that a worker began before it was killed is taken over by the next worker that starts.
+  const queue = new Redis(redis.REDIS_URL)
+  const key = `${redis.JOBS_PREFIX}:observe`
+  const runsHere = async (): Promise<boolean> => {
+    const ids = await queue.lrange(`${key}:active`, 0, -1)
+    const jobs = await Promise.all(ids.map((id) => queue.hget(`${key}:${id}`, 'data')))
+    return jobs.some((data) => data?.includes('8453'))
+  }
+  const stopsInJob = async (): Promise<boolean> => {
+    workers[other].freeze()
+    if (await runsHere()) return true
+    workers[other].thaw()
+    return false
+  }
+  await eventually('it is stopped while a job of the chain runs', stopsInJob)
+  expect(bad([...answers, ...balancer.take()])).toEqual([])
+  const killed = Date.now()
+  await workers[other].kill()
+  expect(await runsHere()).toBe(true)
+  queue.disconnect()
+  const third = await startWorker('third')
+  traffic.abort()
+  await last
+  const block = await chains.traffic.mine(2)
+  await index.untilExact(block, 20_000)
+  const client = new Client(index.database.url)
+  await client.connect()
+  const waiting = async (): Promise<number> => {
+    const { rows } = await client.query('SELECT count(*)::int AS waiting FROM unobserved WHERE chain_id = 8453')
+    return rows[0]?.waiting
+  }
+  await eventually('everything is observed', async () => (await waiting()) === 0, 90_000)
+  const without = balancer.take()
+  const failed = bad(without)
+  console.log(
+    `kill of both workers: ${without.length} requests, ${failed.length} failed; all is observed ${Date.now() - killed} ms after the second`,
+  )
+  await client.end()
+  // No member is ready when the start of the third takes longer than a worker may be silent.
+  expect(failed.filter(({ tried }) => tried.length > 0)).toEqual([])
+  // On a busy machine the database may answer late; the next job does what such a job leaves.
+  expect(third.logged(/job dropped/).filter((line) => !line.includes('the database is out of reach'))).toEqual([])
+}, 120_000)
 
 test('a second signal ends a draining process at once, with exit code 1', async () => {
   apis.one.process.terminate()
