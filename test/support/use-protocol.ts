@@ -282,6 +282,8 @@ const prepareProtocol = async (profile: ProfileName) => {
   const restore = async (): Promise<bigint> => {
     await client.revert({ id: unused })
     unused = await client.snapshot()
+    // A file that mined blocks in intervals leaves a node that mines no transaction.
+    await client.setAutomine(true)
     const [last, present] = [await now(), BigInt(Math.floor(Date.now() / 1_000))]
     await mineAt(present > last ? present : last + 1n)
     start = await now()
