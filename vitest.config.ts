@@ -29,6 +29,9 @@ const common = {
 const services = ['test/support/global-setup.ts', 'test/support/built.ts']
 const settings = { form, seed }
 
+/** Restarts and kills of several processes under load; smaller tests cover a stop, a drain and a takeover each. */
+const longOnly = ['test/faults/processes.service.test.ts']
+
 /*
  * The projects of the first group share their workers. The project `timing` runs after them, alone and one file at a
  * time: its tests judge how long something takes, which other files' load would change.
@@ -58,6 +61,7 @@ export default defineConfig({
           ...common,
           name: 'service',
           include: ['test/**/*.service.test.ts'],
+          exclude: form === 'long' ? [] : longOnly,
           globalSetup: services,
           provide: { ...settings, profile: 'reference' },
         },
@@ -68,9 +72,9 @@ export default defineConfig({
           ...common,
           name: 'deployed',
           include: [
-            'test/api/{reads,simulation,transactions,tx}.service.test.ts',
+            `test/api/{reads,simulation,tx${form === 'long' ? ',transactions' : ''}}.service.test.ts`,
             'test/contracts/invariants.service.test.ts',
-            'test/indexer/{audit,feed,fees,refresh}.service.test.ts',
+            `test/indexer/{audit,refresh${form === 'long' ? ',feed,fees' : ''}}.service.test.ts`,
             'test/reads/fees.service.test.ts',
             `test/plans/${form === 'long' ? '*' : '{claims,random-plans}'}.service.test.ts`,
           ],

@@ -85,9 +85,7 @@ export const createHead = (deps: {
     else {
       forkedSince ??= now
       if (now - forkedSince < FORK_PERSISTS_MS) throw unavailable('the nodes report another fork: retry after 1 s')
-      forkedSince = undefined
       known = undefined
-      reference = undefined
       nextReference = undefined
     }
     const isLower = known !== undefined && latest.value.number < known.block.number

@@ -63,15 +63,6 @@ test.each(failures)('%s to foreign code does not count against the node', async 
   expect((await chain.send({ head: getBlock('latest') })).head.ok).toBe(true)
 })
 
-test.each(failures)('%s to foreign code is tried at two nodes at most', async (_, reply) => {
-  const { chain, nodes } = await openChain(reply, 4)
-  await chain.simulate({ from: zeroAddress, ...call })
-  const asked = nodes.filter((node) => node.requests().some(isForeign))
-  expect(asked.length).toBeGreaterThan(0)
-  expect(asked.length).toBeLessThanOrEqual(2)
-  for (const endpoint of chain.status().endpoints) expect(endpoint).toMatchObject({ rank: 'ok', missing: [] })
-})
-
 test('a node that lacks a method is not asked for it again, also by foreign code', async () => {
   const refusal = itemsOf({ code: -32_601, message: 'the method eth_simulateV1 does not exist/is not available' })
   const { chain } = await openChain((calls, isBatch) =>

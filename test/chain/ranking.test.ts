@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ranks as order, rankOf } from '../../src/chain/endpoints/ranking.ts'
+import { isCurrent, isImplausibleHead, ranks as order, rankOf } from '../../src/chain/endpoints/ranking.ts'
 import { type EndpointReport, initialState, learn } from '../../src/chain/endpoints/state.ts'
 
 const START = 1_800_000_000_000
@@ -18,6 +18,7 @@ test('an endpoint lags when it is behind another one although its head was read 
   expect(rank(at(2, 100n), at(1, 105n))).toBe('ok')
   expect(rank(at(1, 100n), at(2, 200n))).toBe('ok')
   expect(rank(at(2, 100n), at(2, 100n))).toBe('ok')
+  expect(rank(at(2, 100n), at(2, 106n))).toBe('lagging')
   expect(rank(known, at(1, 100n))).toBe('ok')
 })
 
@@ -56,7 +57,9 @@ test('a single head in the future makes no other endpoint lag unless all heads a
   expect(ranksAt(now + 900n, now)).toEqual(['ok', 'ok'])
   expect(ranksAt(now + 900n, now, now - 60n)).toEqual(['ok', 'ok', 'lagging'])
   expect(ranksAt(now + 12n, now)).toEqual(['ok', 'lagging'])
-  expect(ranksAt(now + 900n, now + 896n, now)).toEqual(['ok', 'ok', 'lagging'])
+  expect(ranksAt(now + 900n, now + 895n, now)).toEqual(['ok', 'ok', 'lagging'])
+  const isImplausible = (...others: readonly bigint[]) => isImplausibleHead(now + 900n, others, START)
+  expect([isImplausible(now + 895n, now), isImplausible(now + 894n, now)]).toEqual([false, true])
   expect(ranksAt(now + 900n, now + 800n)).toEqual(['ok', 'lagging'])
 })
 
@@ -88,4 +91,17 @@ test('an hour without a contradiction resets the penalty; answers, failures and 
   const later = observations.reduce((state, each) => learn(state, each, START + MINUTE), once)
   expect(learn(later, contradiction, START + 59 * MINUTE).penalty?.times).toBe(2)
   expect(learn(later, contradiction, START + 61 * MINUTE).penalty?.times).toBe(1)
+})
+
+test('the two first ranks are of endpoints that have the newest blocks', () => {
+  expect(order.filter(isCurrent)).toEqual(['ok', 'incomplete logs'])
+})
+
+test('an endpoint does not lag behind its own earlier head, nor behind one whose chain is not known to be right', () => {
+  const head = (number: bigint): EndpointReport => ({ is: 'head', number, timestamp: number })
+  const afterReorg = learn(at(1, 200n), head(100n), START + 1_500)
+  expect(rankOf(afterReorg, [afterReorg], START)).toBe('ok')
+  expect(rankOf(at(1_501, 100n), [afterReorg], START)).toBe('lagging')
+  const unknown = learn(initialState(2_000n), head(200n), START + 1)
+  expect(rankOf(at(2, 100n), [unknown], START)).toBe('ok')
 })

@@ -54,10 +54,12 @@ describe('a failure', () => {
     const heard = learn(known, { is: 'response' }, START + 10)
     const silent = (since: number) => learn(heard, { is: 'silent', since }, START + 20).pausedUntil > START + 20
     expect([silent(START + 9), silent(START + 10)]).toEqual([false, true])
-    expect(learn(once, { is: 'silent', since: START + 11 }, START + 20)).toMatchObject({
-      failures: 2,
-      fault: 'no answer',
-    })
+    const silentSince: EndpointReport = { is: 'silent', since: START + 11 }
+    expect(learn(once, silentSince, START + 20)).toMatchObject({ failures: 2, fault: 'no answer' })
+    const often = [20, 20_000, 40_000]
+      .map((ms) => START + ms)
+      .reduce((state, now) => learn(state, silentSince, now), known)
+    expect(often.failures).toBe(4)
   })
 
   test('during a pause does not count, and one at its end does', () => {
@@ -202,4 +204,15 @@ test('the status of an endpoint names what it is, before its first probe and whi
   expect(rankOf(reported(known, { is: 'missing logs', why: 'the log of event 3' }))).toBe('incomplete logs')
   const limited = reported(known, fault({ kind: 'rate', retryAfterMs: 1_000 }))
   expect([rankOf(limited), rankOf(limited, START + 1_000)]).toEqual(['paused', 'ok'])
+})
+
+test('a contradiction and missing logs are counted apart', () => {
+  const why = 'the log of event 3'
+  const both = reported(known, { is: 'contradiction', why: 'another block 7' }, { is: 'missing logs', why })
+  expect(both.penalty).toMatchObject({ times: 1, why: 'another block 7' })
+  const later = learn(both, { is: 'missing logs', why }, START + 60_000)
+  expect([both.missingLogs, later.missingLogs]).toMatchObject([
+    { times: 1, why },
+    { times: 2, why },
+  ])
 })

@@ -1,7 +1,8 @@
-import { type Hex, zeroAddress, zeroHash } from 'viem'
+import { encodeFunctionResult, type Hex, zeroAddress, zeroHash } from 'viem'
 import { describe, expect, test } from 'vitest'
+import { callSequenceAbi } from '../../src/abi/call-sequence.generated.ts'
 import { NodeError } from '../../src/chain/rpc/errors.ts'
-import { callSequence, type Sequence, simulateBlock } from '../../src/chain/rpc/simulation.ts'
+import { baseFeeOf, callSequence, type Sequence, simulateBlock } from '../../src/chain/rpc/simulation.ts'
 
 const sequence: Sequence = {
   from: zeroAddress,
@@ -43,4 +44,25 @@ describe('the results of eth_simulateV1', () => {
 
 test('a node that ignores the overrides of an eth_call lacks them', () => {
   expect(() => callSequence(sequence, gasOf).parse('0x')).toThrow(NodeError)
+})
+
+test('a call counts its calldata, 4 for a zero and 16 for another byte, and what an earlier call of the contract paid', () => {
+  const [one, two] = [`0x${'01'.repeat(20)}`, `0x${'02'.repeat(20)}`] as const
+  const calls = [
+    { to: one, data: '0x000001' as const },
+    { to: two, data: '0x' as const },
+    { to: one, data: '0x0102' as const },
+  ]
+  const results = calls.map(() => ({ ok: true, gasUsed: 1_000n, data: '0x' as const }))
+  const raw = encodeFunctionResult({ abi: callSequenceAbi, functionName: 'run', result: results })
+  const gas = callSequence({ ...sequence, calls }, gasOf)
+    .parse(raw)
+    .map((result) => result.gas)
+  const base = 1_000n + 21_000n
+  expect(gas).toEqual([base + 24n + 20_000n, base + 20_000n, base + 32n + 70_000n])
+})
+
+test('a block without a base fee has the fee 0', () => {
+  const { parse } = baseFeeOf(zeroHash)
+  expect([parse({}), parse({ baseFeePerGas: '0x7' })]).toEqual([0n, 7n])
 })

@@ -47,6 +47,8 @@ test('the status of a penalized endpoint names the contradiction, under the new 
     { rank: 'paused', penalty: why, state: 'resting', doubt: why, fault: 'silent' },
   ])
   expect(shown(penalized, START + 5_000)).toMatchObject([{ rank: 'ok', penalty: null, state: 'ok', doubt: null }])
+  const incomplete = learn(narrow, { is: 'missing logs', why: 'the log of event 3' }, START)
+  expect(shown(incomplete, START)).toMatchObject([{ rank: 'incomplete logs', penalty: 'the log of event 3' }])
 })
 
 test('an endpoint whose height was read more than ten seconds ago is stale', () => {

@@ -127,6 +127,12 @@ describe('a settlement concerns a wallet', () => {
     expect(asked).toEqual([event, ...lists])
   })
 
+  test('100 wallets are one request of each list', async () => {
+    const { api, asked } = involving('0xB')
+    expect(await createInvolvement(api, wallets.slice(0, 100), signal)(settlement(3))).toBe(false)
+    expect(asked).toEqual([event, 'positions 100 1', 'deposits 100 1'])
+  })
+
   test('once and for all, of one event on one chain', async () => {
     const { api, asked } = involving('0xA0')
     const isInvolved = createInvolvement(api, wallets, signal)

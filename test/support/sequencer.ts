@@ -9,7 +9,6 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
  */
 export const longestFiles: Readonly<Record<string, number>> = {
   'test/e2e/sandbox.e2e.test.ts': 142,
-  'test/faults/processes.service.test.ts': 38,
   'test/client/changes.service.test.ts': 32,
   'test/indexer/audit-slice.service.test.ts': 27,
   'test/api/foreign-code.service.test.ts': 26,

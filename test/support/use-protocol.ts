@@ -18,7 +18,7 @@ import {
   walletActions,
   zeroHash,
 } from 'viem'
-import { afterAll, afterEach, beforeEach } from 'vitest'
+import { afterEach, beforeEach } from 'vitest'
 import { erc20Abi } from '../../src/abi/erc20.generated.ts'
 import { deployedLogsAbi, protocolAbi } from '../../src/abi/protocol.generated.ts'
 import type { Deployment } from '../../src/protocol/chains.ts'
@@ -85,18 +85,9 @@ const revertText = (error: unknown): string => {
   return revertOf(data)
 }
 
-/**
- * The protocol on a real node of its own, with two payment tokens (6 and 18 decimals) that every account owns and has
- * approved. It ends with the file, and each test's changes are reverted after it. It behaves as specified unless
- * another profile is named.
- *
- * @example
- * const { send, creator, newEvent } = await useProtocol()
- * test('…', async () => { const { logs } = await send(creator, 'createEvent', [newEvent()]) })
- */
-export const useProtocol = async (profile: ProfileName = 'reference') => {
+/** Starts a node with the protocol. It ends with this process. */
+const prepareProtocol = async (profile: ProfileName) => {
   const anvil = await startAnvil({ chainId: CHAIN_ID })
-  afterAll(anvil.close)
   const client = createTestClient({
     mode: 'anvil',
     transport: http(anvil.url, { batch: { wait: 0 }, retryCount: 0, timeout: 30_000 }),
@@ -285,7 +276,20 @@ export const useProtocol = async (profile: ProfileName = 'reference') => {
     await approve(rich, maxUint256, dai)
   }
 
-  const start = await now()
+  let unused = await client.snapshot()
+  let start = 0n
+  /** Ends what an earlier file did, and moves the clock to the present. Returns the time, in Unix seconds. */
+  const restore = async (): Promise<bigint> => {
+    await client.revert({ id: unused })
+    unused = await client.snapshot()
+    // A file that mined blocks in intervals leaves a node that mines no transaction.
+    await client.setAutomine(true)
+    const [last, present] = [await now(), BigInt(Math.floor(Date.now() / 1_000))]
+    await mineAt(present > last ? present : last + 1n)
+    start = await now()
+    return start
+  }
+
   /** The arguments of an upward event with a range, 30 days long. A test overrides the ones it needs. */
   const newEvent = (chosen: Partial<NewEvent> = {}): NewEvent => ({
     name: 'Cedi, upward',
@@ -321,12 +325,6 @@ export const useProtocol = async (profile: ProfileName = 'reference') => {
     return send(oracleAdmin, 'settleEvent', [eventId, price])
   }
 
-  let snapshot: Hex
-  beforeEach(async () => {
-    snapshot = await client.snapshot()
-  })
-  afterEach(() => client.revert({ id: snapshot }))
-
   const tools = {
     client,
     now,
@@ -357,13 +355,39 @@ export const useProtocol = async (profile: ProfileName = 'reference') => {
     diamond,
     usdc,
     dai,
-    start,
+    restore,
     ...tools,
     newEvent,
     create,
     buy,
     settle,
   }
+}
+
+/** One node for each profile: the files of a worker use it one after the other. */
+const prepared = new Map<ProfileName, ReturnType<typeof prepareProtocol>>()
+
+/**
+ * The protocol on a real node, with two payment tokens (6 and 18 decimals) that every account owns and has approved. A
+ * file begins with the protocol as it was deployed, and each test's changes are reverted after it. It behaves as
+ * specified unless another profile is named.
+ *
+ * @example
+ * const { send, creator, newEvent } = await useProtocol()
+ * test('…', async () => { const { logs } = await send(creator, 'createEvent', [newEvent()]) })
+ */
+export const useProtocol = async (profile: ProfileName = 'reference') => {
+  const preparing = prepared.get(profile) ?? prepareProtocol(profile)
+  prepared.set(profile, preparing)
+  const { restore, ...protocol } = await preparing
+  const start = await restore()
+  const { client } = protocol
+  let snapshot: Hex
+  beforeEach(async () => {
+    snapshot = await client.snapshot()
+  })
+  afterEach(() => client.revert({ id: snapshot }))
+  return { ...protocol, start }
 }
 
 export type UsedProtocol = Awaited<ReturnType<typeof useProtocol>>

@@ -483,7 +483,7 @@ export const clientFaults: Faults = {
     ],
   },
   'client/src/codec.ts': {
-    tests: ['test/client/client.test.ts', 'test/client/transport.test.ts'],
+    tests: ['test/client/codec.test.ts', 'test/client/client.test.ts'],
     faults: [
       ['amounts.has(name) && DIGITS.test(value)', 'DIGITS.test(value)'],
       [' || opaque.has(name)) return value', ') return value'],
@@ -492,7 +492,7 @@ export const clientFaults: Faults = {
     ],
   },
   'client/src/numbers.ts': {
-    tests: ['test/client/client.test.ts'],
+    tests: ['test/client/numbers.test.ts'],
     faults: [
       ['value >= 1 && value <= MAX_TIMER_MS', 'value > 1 && value <= MAX_TIMER_MS'],
       ['value >= 1 && value <= MAX_TIMER_MS', 'value >= 1 && value < MAX_TIMER_MS'],
@@ -552,7 +552,7 @@ export const clientFaults: Faults = {
     ],
   },
   'src/chain/pool/foreign.ts': {
-    tests: ['test/chain/foreign.test.ts'],
+    tests: ['test/chain/send-foreign.test.ts'],
     faults: [
       ['slice(0, MAX_ENDPOINTS)', 'slice(0, 3)'],
       ['slice(0, MAX_ENDPOINTS)', 'slice(0, 1)'],

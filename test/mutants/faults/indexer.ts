@@ -704,14 +704,10 @@ export const indexerFaults: Faults = {
     ],
   },
   'src/chain/head.ts': {
-    tests: ['test/chain/head.test.ts'],
+    tests: ['test/chain/head-decisions.test.ts', 'test/chain/head.test.ts'],
     faults: [
       ['const LOWER_PERSISTS_MS = 10_000', 'const LOWER_PERSISTS_MS = 9_000'],
-      [
-        'deps.isAlone || (nextReference',
-        '(nextReference',
-        'An endpoint that is alone is trusted about a fork after two seconds.',
-      ],
+      ['deps.isAlone || (nextReference', '(nextReference'],
       ['now - nextReference.since < REFERENCE_MS', 'now - nextReference.since > REFERENCE_MS'],
       ['    reference = nextReference\n', ''],
       [
@@ -724,8 +720,7 @@ export const indexerFaults: Faults = {
       ],
       ['      forkedSince ??= now\n', '      forkedSince = now\n'],
       ['now - forkedSince < FORK_PERSISTS_MS', 'now - forkedSince <= FORK_PERSISTS_MS'],
-      ['      forkedSince = undefined\n      known = undefined\n', '      known = undefined\n'],
-      ['      reference = undefined\n', ''],
+      ['      nextReference = undefined\n', ''],
       ['latest.value.number < known.block.number', 'latest.value.number <= known.block.number'],
       ['isLower && now - known.reportedAt', 'now - known.reportedAt'],
       ['now - known.reportedAt < LOWER_PERSISTS_MS', 'now - known.requestedAt < LOWER_PERSISTS_MS'],
