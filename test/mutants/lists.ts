@@ -1,5 +1,6 @@
 import type { Faults } from './fault.ts'
 import { apiFaults } from './faults/api.ts'
+import { chainFaults } from './faults/chain.ts'
 import { clientFaults } from './faults/client.ts'
 import { dbFaults } from './faults/db.ts'
 import { indexerFaults } from './faults/indexer.ts'
@@ -11,6 +12,7 @@ import { webhooksFaults } from './faults/webhooks.ts'
 /** All lists of faults. A file is in one of them. */
 export const lists: readonly Faults[] = [
   apiFaults,
+  chainFaults,
   clientFaults,
   dbFaults,
   indexerFaults,
