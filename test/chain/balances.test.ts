@@ -36,6 +36,7 @@ const startNode = () => {
   const answer = ({ params, parse }: Request<unknown>): Outcome<unknown> => {
     const [{ data }, at] = params as [{ data: Hex }, unknown]
     expect(at).toEqual({ blockHash: block.hash })
+    expect(data.startsWith(deploylessCallViaBytecodeBytecode)).toBe(true)
     const { args } = decodeDeployData({ abi: carrier, bytecode: deploylessCallViaBytecodeBytecode, data })
     const call = decodeFunctionData({ abi: balancesAbi, data: args[1] })
     const [asked, wallets, holdings] = call.args

@@ -70,8 +70,10 @@ test.each([
 })
 
 test('a view without an answer is a revert, and no other error is taken for it', () => {
-  expect([noBytes(), failed('0x')].map((error) => [isRevert(error), isNoBytes(error)])).toEqual([
+  const reverted = new NodeError({ code: 3, message: 'execution reverted' })
+  expect([noBytes(), failed('0x'), reverted].map((error) => [isRevert(error), isNoBytes(error)])).toEqual([
     [true, true],
+    [true, false],
     [true, false],
   ])
 })

@@ -80,7 +80,16 @@ const texts: Readonly<Record<string, readonly string[]>> = {
     'state of the block is unavailable',
   ],
   unanswered: ['timed out', 'query timeout', 'unable to complete request', 'no backend is currently healthy'],
-  other: ['', 'the limit exceeded by far', 'operating', 'eth_getLogs', 'disabled eth_getLogs', 'not available state '],
+  other: [
+    '',
+    'the limit exceeded by far',
+    'operating',
+    'eth_getLogs',
+    'disabled eth_getLogs',
+    'not available state ',
+    'contains 3 filters',
+    'contains filters, current limit is 5',
+  ],
 }
 
 describe.each(Object.entries(texts))('the kind %s has the text', (kind, all) => {
@@ -95,6 +104,9 @@ test.each([
   ['eth_getLogs up to a 5 block range', 5n],
   ['up to an 8 block range', 8n],
   ['limited to 7', 7n],
+  ['limited to 1', 1n],
+  // The first words that fit decide.
+  ['max range: 5, so this block range exceeds 7', 5n],
   ['limited to a 7', 7n],
   ['limited to an 8', 8n],
   ['limited to 0 - 9', 9n],

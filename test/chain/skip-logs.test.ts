@@ -43,6 +43,7 @@ test.each([
   ['a name that ends like it', '{"xlogs":[1],"logs":[2]}', '{"xlogs":[1],"logs":[]}'],
   ['a name that begins like it', '{"logsBloom":[1],"logs":[2]}', '{"logsBloom":[1],"logs":[]}'],
   ['a space within the name', '{"lo gs":[1],"logs":[2]}', '{"lo gs":[1],"logs":[]}'],
+  ['a space at the end of a name', '{"logs ":[1],"logs":[2]}', '{"logs ":[1],"logs":[]}'],
   ['a quote before the name', '{"":"","logs":[2]}', '{"":"","logs":[]}'],
   ['other values', '{"logs":"[","a":[1]}', '{"logs":"[","a":[1]}'],
   ['nested lists', '{"logs":[[[1],[2]],3],"a":[4]}', '{"logs":[],"a":[4]}'],
