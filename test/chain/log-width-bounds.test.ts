@@ -65,8 +65,10 @@ describe('an answer', () => {
     [2_000n, 1_999, 3_001n],
     [100n, 3_000_000, 1n],
     [100n, 1, 2_000n],
+    [10_000n, 1, 10_000n],
   ])('of %i blocks with %i logs leaves a width of %i', (asked, logs, blocks) => {
-    expect(learnWidth(first, asked, null, logs)).toMatchObject({ blocks, ceiling: null })
+    const before = asked > 2_000n ? width({ blocks: asked }) : first
+    expect(learnWidth(before, asked, null, logs)).toMatchObject({ blocks, ceiling: null })
   })
 })
 
@@ -89,7 +91,7 @@ describe('a range that is too wide', () => {
     const before = width({ proven: 700n })
     expect(learnWidth(before, 701n, range())).toMatchObject({ blocks: 700n, proven: 700n, ceiling: 701n })
     expect(learnWidth(before, 700n, range())).toMatchObject({ blocks: 175n, proven: 0n, ceiling: 700n })
-    expect(learnWidth(width({ proven: 1n }), 2n, range())).toMatchObject({ blocks: 1n, proven: 1n })
+    expect(learnWidth(width({ proven: 1n }), 2_000n, range())).toMatchObject({ blocks: 1n, proven: 1n })
   })
   test('leaves the stated one, if that is narrower', () => {
     const before = width({ proven: 700n })
