@@ -155,6 +155,13 @@ describe('a caller of a pool that is not known', () => {
     expect(await pool.within(899, found)).toBe('pending')
     expect(await pool.within(1, found)).toEqual([1])
   })
+  test('waits for one that was never probed, although another one is usable', async () => {
+    const pool = open(up, upAfter(100))
+    pool.endpoint(0).learn({ is: 'chain', right: true })
+    const found = pool.indexes()
+    expect(await pool.within(99, found)).toBe('pending')
+    expect(await pool.within(1, found)).toEqual([0, 1])
+  })
   test('gets none when none answers', async () => {
     const pool = open(broken, broken)
     expect(await pool.indexes()).toEqual([])
@@ -285,9 +292,16 @@ describe('the rank', () => {
     lag(pool)
     expect(await pool.indexes()).toEqual([1, 0])
     expect((await pool.rankedUpToDate([])).map(({ index }) => index)).toEqual([1])
-    const fault = { kind: 'capability', missing: 'logs' } as const
-    pool.endpoint(1).learn({ is: 'fault', fault, text: 'no', needed: ['logs'] })
-    expect((await pool.rankedUpToDate(['logs'])).map(({ index }) => index)).toEqual([0])
+  })
+  test('may be that all lag, as after a chain went back, and then each is used', async () => {
+    const pool = await openProbed(up, up)
+    const headOf = (at: number, time: bigint) => pool.endpoint(at).learn({ is: 'head', number: time, timestamp: time })
+    headOf(1, 99n)
+    vi.setSystemTime(START + 2_000)
+    headOf(0, 40n)
+    headOf(1, 20n)
+    expect((await pool.ranked([])).map(({ rank }) => rank)).toEqual(['lagging', 'lagging'])
+    expect((await pool.rankedUpToDate([])).map(({ index }) => index)).toEqual([0, 1])
   })
   test('of one with incomplete logs is current', async () => {
     const pool = await openProbed(up, up)
@@ -306,6 +320,14 @@ describe('a refresh', () => {
     vi.setSystemTime(START + ms)
     await pool.refresh()
     expect(pool.asked()).toEqual(asked)
+  })
+  test('leaves out those whose height was read meanwhile', async () => {
+    const pool = await openProbed(up, up)
+    vi.setSystemTime(START + 1_000)
+    pool.endpoint(1).learn({ is: 'head', number: 8n, timestamp: 8n })
+    vi.setSystemTime(START + 2_000)
+    await pool.refresh()
+    expect(pool.asked()).toEqual([0])
   })
   test('waits a second at most', async () => {
     const pool = open(silent, up)
@@ -375,15 +397,18 @@ test('the log width and the status are those of the endpoints now', async () => 
   expect(pool.status().endpoints).toMatchObject([{ rank: 'stale' }, { rank: 'stale' }])
 })
 
-test('at the end probes are given up, and each endpoint is closed after them', async () => {
-  const pool = open(silent, silent, up)
+test('at the end probes are given up, and each endpoint is closed once they have ended', async () => {
+  const leaving: Answer = ({ options }) =>
+    new Promise((_, reject) => {
+      options.signal?.addEventListener('abort', () => setTimeout(reject, 50, down))
+    })
+  const pool = open(leaving, up, up)
   void pool.ranked([])
+  const signals = pool.sent().map(({ options }) => options.signal)
   await vi.advanceTimersByTimeAsync(0)
-  const order: string[] = []
-  pool.replies.fill(() => expect.unreachable())
-  for (const { options, endpoint } of pool.sent())
-    options.signal?.addEventListener('abort', () => order.push(`probe ${endpoint}: ${pool.closed.length} closed`))
-  await pool.close()
-  expect(order).toEqual(['probe 0: 0 closed', 'probe 1: 0 closed'])
-  expect(pool.closed).toEqual([0, 1, 2])
+  const done = pool.close().then(() => 'closed')
+  // Those of the others had ended.
+  expect(signals.map((signal) => signal?.aborted)).toEqual([true, false, false])
+  expect([await pool.within(49, done), pool.closed]).toEqual(['pending', []])
+  expect([await pool.within(1, done), pool.closed]).toEqual(['closed', [0, 1, 2]])
 })
