@@ -4,8 +4,9 @@ import { createEndpoint, needsOf } from '../../src/chain/endpoints/endpoint.ts'
 import { NodeError, NodeUnreachable } from '../../src/chain/rpc/errors.ts'
 import type { Fault } from '../../src/chain/rpc/faults.ts'
 import { nodeRequests } from '../../src/chain/rpc/request-channel.ts'
-import { getBlock, getLogs, type Request } from '../../src/chain/rpc/requests.ts'
+import { getBlock, getLogs, type Request, viewCall } from '../../src/chain/rpc/requests.ts'
 import type { Outcome, Transport } from '../../src/chain/rpc/transport.ts'
+import { call } from '../../src/protocol/outputs.ts'
 
 /* What an endpoint sends, learns and logs, with a transport of the test. */
 
@@ -220,6 +221,8 @@ describe('an answer', () => {
     node.reply = () => [lacking(), lacking(), lacking()]
     await send({ all: [logs, logs, logs] })
     expect(state().missing.logs?.times).toBe(1)
+    await send({ all: [logs, logs, logs] })
+    expect(state().missing.logs?.times).toBe(2)
     node.reply = () => [lacking(), lacking('eth_getLogs is disabled'), ok()]
     await send({ all: [logs, logs, logs] })
     // What was served is there, until the refusals of the same batch.
@@ -227,13 +230,13 @@ describe('an answer', () => {
   })
 
   test.each([
-    ['timed out', 1],
+    ['timed out', 2],
     ['rate limit', 2],
     ['header not found', 0],
     ['execution reverted', 0],
   ])('of which a part is refused with "%s" leaves %i failures', async (text, failures) => {
     const { send, learn, state, node } = open()
-    if (failures !== 1) learn({ is: 'overtaken', since: START })
+    learn({ is: 'overtaken', since: START })
     node.reply = () => [ok(), failed(text)]
     await send({ all: many(2) })
     expect(state().failures).toBe(failures)
@@ -252,6 +255,25 @@ describe('an answer', () => {
     expect(state()).toMatchObject({ fault: 'header not found at <node>', pausedUntil: 0 })
     await send({ a: any('a', { isForLater: ({ message }) => message === 'another' }) })
     expect(state().fault).toBe('rate limit')
+  })
+
+  test('counts, so that a larger batch is tried again in time', async () => {
+    const { send, state } = open()
+    for (let times = 0; times < 3; times += 1) await send({ a: any('a') })
+    expect(state().batch).toEqual({ most: 100, answers: 3 })
+  })
+
+  test('to a merged call shows how many views are merged, unless it runs foreign code', async () => {
+    const block = { blockHash: `0x${'b1'.repeat(32)}` } as const
+    const views = (['isPaused', 'getTotalHedgeEvents'] as const).map((name) =>
+      viewCall(`0x${'d1'.repeat(20)}`, call(name), block),
+    )
+    for (const foreign of [true, false]) {
+      const { send, state, node } = open()
+      node.reply = (requests) => requests.map(({ views }) => (views === undefined ? ok(false) : failed('out of gas')))
+      await send({ views }, { foreign })
+      expect(state().merging.most < 65_536).toBe(!foreign)
+    }
   })
 
   test('is time-stamped when it arrives, even to a part of a batch that fails', async () => {
@@ -400,6 +422,9 @@ describe('the log has', () => {
     learn({ is: 'fault', fault: { kind: 'batch', most: null }, text: 'no batch', needed: [] })
     // A refused batch is no fault of the node.
     expect(lines).toEqual([])
+    // A missing block is one, but no failure.
+    learn({ is: 'fault', fault: { kind: 'missing' }, text: 'no block', needed: [] })
+    expect(lines).toEqual([])
   })
 
   test('silence, but no race that was lost', () => {
@@ -408,6 +433,10 @@ describe('the log has', () => {
     expect(lines).toEqual([])
     learn({ is: 'silent', since: START })
     expect(lines).toMatchObject([{ ...fields, level: 40, failures: 2, fault: 'no answer', msg: 'node failed' }])
+    // It has answered something else since then.
+    learn({ is: 'response' })
+    learn({ is: 'silent', since: START - 1 })
+    expect(lines).toHaveLength(1)
   })
 
   test('each new penalty with its reason and its length', () => {
