@@ -9,7 +9,7 @@ import { fakeDeployment } from '../support/fake-chain.ts'
 import { eventually } from '../support/process.ts'
 import { type ScriptedCall, startNode } from '../support/scripted-node.ts'
 
-const deployment = fakeDeployment(8453)
+const deployment = { ...fakeDeployment(8453), usdc: `0x${'ac'.repeat(20)}` as const }
 const missing = () => toServiceError(new NodeError({ code: -32_000, message: 'header not found' }))
 
 const open = async (options: { readonly headMaxAgeMs?: number } = {}) => {

@@ -7,6 +7,7 @@ import type { Request } from '../../src/chain/rpc/requests.ts'
 import type { Outcome, SendOptions } from '../../src/chain/rpc/transport.ts'
 import { createTokens } from '../../src/chain/tokens.ts'
 import { unavailable, upstream } from '../../src/lib/errors.ts'
+import type { ChainId } from '../../src/protocol/chains.ts'
 import { partOfChain } from '../support/fake-log-chain.ts'
 import { seedDeployment } from '../support/seed-index.ts'
 
@@ -60,7 +61,13 @@ const open = (first: Partial<Contract> = {}, kept?: number) => {
       return unflatten(batch, requests.map(outcomeOf))
     },
   })
-  const tokens = createTokens(new Map([[CHAIN, chain]]), () => state.now, kept)
+  /** A chain whose token is not the same, although its address is. */
+  const other: Chain = partOfChain({ ...chain, chainId: 56, deployment: { ...deployment, usdc: addressOf(9) } })
+  const chains = new Map<ChainId, Chain>([
+    [CHAIN, chain],
+    [56, other],
+  ])
+  const tokens = createTokens(chains, () => state.now, kept)
   return {
     ...{ contract, state, sent, learned, tokens },
     ask: (address: Hex = token) => tokens.ask(CHAIN, address),
@@ -94,6 +101,14 @@ describe('a token', () => {
     expect([found.token, await ask(), known(`0x${token.slice(2).toUpperCase()}`)]).toEqual([token, found, found])
     expect(reading()).toEqual({ readAt: START, contradicts: null })
     expect(sent).toHaveLength(1)
+  })
+
+  test('is another one on another chain', async () => {
+    const { ask, contract, tokens } = open()
+    await ask()
+    expect([tokens.known(56, token), tokens.known(56, addressOf(1))]).toEqual([undefined, undefined])
+    contract.symbol = textOf('OTHER')
+    expect([await tokens.ask(56, token), tokens.known(CHAIN, token)]).toEqual([{ ...host, symbol: 'OTHER' }, host])
   })
 
   test('is asked once by those that ask at the same time, and each token by itself', async () => {
@@ -133,8 +148,8 @@ describe('a token', () => {
 
   test('of a chain that is not configured is unavailable', async () => {
     const { tokens } = open()
-    await expect(tokens.ask(56, token)).rejects.toThrow('chain 56 is not configured')
-    expect(tokens.known(56, token)).toBeUndefined()
+    await expect(tokens.ask(1, token)).rejects.toThrow('chain 1 is not configured')
+    expect(tokens.known(1, token)).toBeUndefined()
   })
 
   test('is forgotten when more are kept than allowed, the one that was used least recently', async () => {
@@ -313,6 +328,6 @@ describe('a token that a client named', () => {
   })
   test('of a chain that is not configured is unavailable', async () => {
     const { tokens } = open()
-    await expect(tokens.askNamed(56, token, 'token')).rejects.toThrow('chain 56 is not configured')
+    await expect(tokens.askNamed(1, token, 'token')).rejects.toThrow('chain 1 is not configured')
   })
 })

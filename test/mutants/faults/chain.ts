@@ -1,6 +1,7 @@
 import type { Faults } from '../fault.ts'
 import { chainEndpointFaults } from './chain-endpoints.ts'
+import { chainReadFaults } from './chain-reads.ts'
 import { chainRpcFaults } from './chain-rpc.ts'
 
 /** The faults of the chain's clients, and of what the indexer reads from it. */
-export const chainFaults: Faults = { ...chainRpcFaults, ...chainEndpointFaults }
+export const chainFaults: Faults = { ...chainRpcFaults, ...chainEndpointFaults, ...chainReadFaults }
