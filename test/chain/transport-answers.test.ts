@@ -196,6 +196,11 @@ describe('the longest answer', () => {
     expect((await failureOf(longer.send(requests))).message).toContain(`longer than ${bytes} bytes`)
   })
 
+  test('may be longer with logs', async () => {
+    const { send } = await saying(padded(2, 2 ** 21 + 1))
+    expect(await send([any('eth_getLogs'), any('b')])).toHaveLength(2)
+  })
+
   const long = (...methods: readonly string[]) => methods.map((method) => any(method, { views: 0 }))
   test.each<[string, readonly Request<unknown>[], Fault]>([
     ['logs', [any('eth_getLogs', { maxBytes: 10 }), any('a')], { kind: 'garbage' }],
