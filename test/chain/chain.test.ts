@@ -150,6 +150,7 @@ const fill = async (start: (nth: number) => Promise<unknown>, most: number) => {
 describe('at once, and waiting,', () => {
   const refusal = (work: string) => ({
     ...{ code: 'service_unavailable', message: `too many ${work} for chain 8453 at once: retry after 1 s` },
+    retryAfter: 1,
   })
   test('are four and 32 calls of foreign code', async () => {
     const { chain } = await open()

@@ -125,6 +125,13 @@ describe('views', () => {
     expect(await next()).toEqual([])
     await vi.advanceTimersByTimeAsync(1)
     expect((await next()).map(dataOf)).toEqual([datas(2, 3)])
+    // The ten milliseconds of the next ones begin with the first of them.
+    await vi.advanceTimersByTimeAsync(1)
+    void reader.readAt(block, [view(4)])
+    await vi.advanceTimersByTimeAsync(9)
+    expect(await next()).toEqual([])
+    await vi.advanceTimersByTimeAsync(1)
+    expect((await next()).map(dataOf)).toEqual([datas(4)])
   })
 
   test('that were collected go as soon as the last batch under way has ended', async () => {
@@ -170,11 +177,11 @@ describe('an outcome', () => {
       { ok: true, value: '0x01' },
       { ok: false, error: reverted },
     ])
-    await vi.advanceTimersByTimeAsync(59_000)
+    await vi.advanceTimersByTimeAsync(59_999)
     expect([await reader.readAt(block, [view(1), view(2)]), await next()]).toEqual([outcomes, []])
     void reader.readAt(blockOf('b2'), [view(1)])
     expect(await next()).toHaveLength(1)
-    await vi.advanceTimersByTimeAsync(1_001)
+    await vi.advanceTimersByTimeAsync(2)
     void reader.readAt(block, [view(1), view(2)])
     expect(dataOf(await one())).toEqual(datas(1, 2))
   })

@@ -208,11 +208,19 @@ describe('a part that a node failed to return', () => {
     expect(reading()).toEqual({ readAt: START, contradicts: null })
   })
   test('leaves what is configured, and the same goes for one that the token does not return', async () => {
-    const { ask, contract, known } = open({ symbol: lost, decimals: numberOf(9) })
+    const { ask, contract, known, state } = open({ symbol: lost, decimals: numberOf(9) })
     expect(await ask(addressOf(1))).toEqual({ token: addressOf(1), symbol: 'USDC', decimals: 6 })
     contract.symbol = '0x'
-    expect(await ask(addressOf(1))).toEqual({ token: addressOf(1), symbol: 'USDC', decimals: 9 })
-    expect(known(addressOf(1))?.decimals).toBe(9)
+    const read = { token: addressOf(1), symbol: 'USDC', decimals: 9 }
+    expect(await ask(addressOf(1))).toEqual(read)
+    expect(known(addressOf(1))).toEqual(read)
+    // What was read goes before what is configured.
+    state.now += MINUTE
+    contract.symbol = lost
+    expect(await ask(addressOf(1))).toEqual(read)
+    state.now += MINUTE
+    Object.assign(contract, { symbol: textOf('USDC'), decimals: '0x' })
+    expect(await ask(addressOf(1))).toMatchObject({ decimals: 6 })
   })
 })
 

@@ -128,6 +128,13 @@ describe('the queue', () => {
     expect([heads(), reads()]).toEqual(before)
   })
 
+  test('may have subjects that do not exist, which leave it and are not stored', async () => {
+    await waitFor({ subject: 'position', id: 99n, many: 3 }, { subject: 'deposit', id: 1n })
+    await open().observe()
+    expect([await queue(), await observed()]).toEqual([[], ['deposit 1']])
+    expect(lines.map(({ subject, id }) => `${subject} ${id}`)).toEqual(['position 99', 'position 100', 'position 101'])
+  })
+
   test('is left as it is before anything is indexed', async () => {
     await index.empty()
     await request({ subject: 'event', id: 1n })

@@ -10,7 +10,11 @@ export const chainReadFaults: Faults = {
       ['symbol: 16_384, decimals: 1_024', 'symbol: 1_024, decimals: 16_384'],
       ['const MAX_SYMBOL = 32', 'const MAX_SYMBOL = 31'],
       ['value.length <= MAX_SYMBOL', 'value.length <= MAX_SYMBOL + 1'],
-      ["  if (raw === '0x') throw unreadable('no code or function at the address')\n", ''],
+      [
+        "  if (raw === '0x') throw unreadable('no code or function at the address')\n",
+        '',
+        'The decoder refuses no bytes too, and only the words of the error differ.',
+      ],
       [
         "    throw unreadable('the token returned something else')",
         "    throw new Error('the token returned something else')",
