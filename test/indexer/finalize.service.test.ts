@@ -5,11 +5,11 @@ import { reportFinalSettlements } from '../../src/indexer/finalize.ts'
 import { fakeChain } from '../support/fake-chain.ts'
 import { hintAt, openIndexDatabase, openWrites, rowsOf } from '../support/index-writes.ts'
 import { Failure } from '../support/script.ts'
-import { blockOf, seedEvent, seedToken } from '../support/seed-index.ts'
+import { blockOf, type Plan, seedEvent, seedToken } from '../support/seed-index.ts'
 
 /* Which settlements are reported as final, by what a node says about its blocks. */
 
-const plan = { token: seedToken, rowsABlock: 1, wallets: 3, events: 9 }
+const plan: Plan = { token: seedToken, rowsABlock: 1, wallets: 3, events: 9 }
 let index: Awaited<ReturnType<typeof openIndexDatabase>>
 let database: Database
 let writes: Awaited<ReturnType<typeof openWrites>>

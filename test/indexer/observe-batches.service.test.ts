@@ -11,7 +11,7 @@ import { createStep } from '../../src/indexer/step.ts'
 import { unavailable } from '../../src/lib/errors.ts'
 import { createFakeChain, type FakeChain } from '../support/fake-log-chain.ts'
 import { CHAIN, leaseOf, openIndexDatabase, rowsOf } from '../support/index-writes.ts'
-import { seedEvent, seedToken } from '../support/seed-index.ts'
+import { type Plan, seedEvent, seedToken } from '../support/seed-index.ts'
 
 /* The batches of an observer, over a chain in memory. */
 
@@ -22,7 +22,7 @@ let lines: Readonly<Record<string, unknown>>[]
 let clock: { now: number }
 let step: () => Promise<unknown>
 
-const plan = { token: seedToken, rowsABlock: 1, wallets: 5, events: 3 }
+const plan: Plan = { token: seedToken, rowsABlock: 1, wallets: 5, events: 3 }
 
 beforeAll(async () => {
   index = await openIndexDatabase()

@@ -7,9 +7,9 @@ import type { Outcome } from '../../src/chain/rpc/transport.ts'
 import type { RefreshSubject } from '../../src/db/index/refresh-queue.ts'
 import { readViews } from '../../src/indexer/read-views.ts'
 import { createFakeChain, type FakeChain } from '../support/fake-log-chain.ts'
-import { seedDeposit, seedEvent, seedPosition, seedToken } from '../support/seed-index.ts'
+import { type Plan, seedDeposit, seedEvent, seedPosition, seedToken } from '../support/seed-index.ts'
 
-const plan = { token: seedToken, rowsABlock: 1, wallets: 5, events: 3 }
+const plan: Plan = { token: seedToken, rowsABlock: 1, wallets: 5, events: 3 }
 const protocol: RefreshSubject = { subject: 'chain', id: 0n }
 const subject = (of: 'event' | 'deposit' | 'position', id: number): RefreshSubject => ({ subject: of, id: BigInt(id) })
 
