@@ -81,8 +81,8 @@ test('a view without an answer is a revert, and no other error is taken for it',
 test('clients may retry what a node cannot answer now, and get the text of what it refuses without its URL', () => {
   const missing = new NodeError({ code: -32_000, message: 'header not found' })
   expect(toServiceError(missing)).toMatchObject({ code: 'service_unavailable', cause: missing })
-  const refused = new NodeError({ code: -32_000, message: 'no, says https://node.example/key' })
-  expect(toServiceError(refused)).toMatchObject({ code: 'upstream_error', message: 'no, says <node>', cause: refused })
+  const refused = new NodeError({ code: -32_000, message: 'no, see https://node.example/key' })
+  expect(toServiceError(refused)).toMatchObject({ code: 'upstream_error', message: 'no, see <node>', cause: refused })
 })
 
 test.each([

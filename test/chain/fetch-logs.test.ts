@@ -211,7 +211,7 @@ describe('when no endpoint answers', () => {
   ])('the error is that of the last one: %s', async (_, reply, expected) => {
     await expect(open(refusing('rate limit'), reply).logs()).rejects.toMatchObject(expected)
   })
-  test('because there is none, the error says whether one serves logs', async () => {
+  test('because there is none, the error shows whether one serves logs', async () => {
     const { logs, withoutLogs } = open()
     await expect(logs()).rejects.toMatchObject({
       code: 'service_unavailable',

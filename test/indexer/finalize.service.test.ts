@@ -7,7 +7,7 @@ import { hintAt, openIndexDatabase, openWrites, rowsOf } from '../support/index-
 import { Failure } from '../support/script.ts'
 import { blockOf, type Plan, seedEvent, seedToken } from '../support/seed-index.ts'
 
-/* Which settlements are reported as final, by what a node says about its blocks. */
+/* Which settlements are reported as final, by what a node returns for its blocks. */
 
 const plan: Plan = { token: seedToken, rowsABlock: 1, wallets: 3, events: 9 }
 let index: Awaited<ReturnType<typeof openIndexDatabase>>

@@ -200,7 +200,7 @@ describe('an index', () => {
   })
 })
 
-describe('an observer that is told to stop', () => {
+describe('an observer whose signal aborts', () => {
   test('reads nothing', async () => {
     const { observe, end, heads, reads } = open()
     end.abort()

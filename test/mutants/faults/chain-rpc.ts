@@ -97,7 +97,7 @@ export const chainRpcFaults: Faults = {
       ['if (byte === OPEN) depth += 1\n        else if', 'if'],
       ['if (depth === 0) start = at\n', 'if (depth === 0) start = at + 1\n'],
       ['          start = chunk.length\n', '', 'The rest of the chunk is passed on only after the end of the list.'],
-      ['          matched = 0\n', '', 'No byte continues a whole match, so the next one begins anew.'],
+      ['          matched = 0\n', '', 'No byte continues a whole match, so the next one begins at its first byte.'],
       ['yield chunk.subarray(start, at + 1)', 'yield chunk.subarray(start, at)'],
       ['matched < NAME) matched', 'matched < NAME - 1) matched'],
       ['byte !== SPACE || matched < NAME', 'byte !== SPACE'],
