@@ -280,7 +280,8 @@ test('the chain is what it was configured with, and has the state of its nodes',
   expect(await chain.queryAllEndpoints({ id: getChainId() })).toMatchObject([
     { endpoint: 0, outcomes: { id: { value: 8453 } } },
   ])
-  chain.penalize(0, 'a reason')
   chain.reportMissingLogs(0, 'another')
+  expect(chain.status().endpoints).toMatchObject([{ rank: 'incomplete logs', penalty: 'another' }])
+  chain.penalize(0, 'a reason')
   expect(chain.status().endpoints).toMatchObject([{ rank: 'penalized', penalty: 'a reason' }])
 })

@@ -155,6 +155,12 @@ describe('a range that is refused', () => {
     ])
   })
 
+  test('also from two blocks to one', async () => {
+    const { logs, batches } = openWith(2n, inTurn(refusing('response too large'), answers(1)))
+    await logs()
+    expect(batches().map(({ to }) => to)).toEqual([1_001, 1_000])
+  })
+
   test('until the endpoint counts as one without logs', async () => {
     const { logs, batches, endpoint } = openWith(2_000n, refusing('not today'), answers(2))
     expect((await logs()).endpoint).toBe(1)

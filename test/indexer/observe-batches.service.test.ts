@@ -11,6 +11,7 @@ import { createStep } from '../../src/indexer/step.ts'
 import { unavailable } from '../../src/lib/errors.ts'
 import { createFakeChain, type FakeChain } from '../support/fake-log-chain.ts'
 import { CHAIN, leaseOf, openIndexDatabase, rowsOf } from '../support/index-writes.ts'
+import { eventually } from '../support/process.ts'
 import { type Plan, seedEvent, seedToken } from '../support/seed-index.ts'
 
 /* The batches of an observer, over a chain in memory. */
@@ -117,6 +118,30 @@ describe('the queue', () => {
       ['deposit 1', 'position 1', 'position 2'],
       ...[[], 1],
     ])
+  })
+
+  test('is read while the batch before is stored, which is one at a time', async () => {
+    await waitFor(
+      ...[1n, 2n].flatMap((id) => [{ subject: 'position', id } as const, { subject: 'deposit', id } as const]),
+    )
+    let [running, most] = [0, 0]
+    const held: Database = {
+      ...database,
+      async transaction(work, ...config) {
+        running += 1
+        most = Math.max(most, running)
+        if (reads() === 1) {
+          await eventually('the next one is read', () => reads() === 2)
+          for (let turns = 0; turns < 9; turns += 1) await new Promise((done) => void setImmediate(done))
+        }
+        return database.transaction(work, ...config).finally(() => {
+          running -= 1
+        })
+      },
+    }
+    const { observe, reads } = open({}, { batch: 1, database: held })
+    await observe()
+    expect([await queue(), reads(), most]).toEqual([[], 4, 1])
   })
 
   test('is one batch by default, and nothing is asked of the chain for an empty one', async () => {

@@ -17,6 +17,7 @@ let fake: FakeChain
 beforeEach(() => {
   fake = createFakeChain()
   for (const kind of ['event', 'deposit', 'position'] as const) fake.create(kind, 1, 2)
+  fake.create('deposit', 3)
 })
 
 const refused = (message: string, code = -32_000): Outcome<never> => ({
@@ -52,13 +53,13 @@ test('the views of each subject are those at the block, in the order of the subj
   fake.pass(1)
   const subjects = [
     ...[subject('event', 2), subject('position', 2), subject('event', 1), protocol, subject('deposit', 1)],
-    ...[subject('deposit', 2), subject('position', 1)],
+    ...[subject('deposit', 3), subject('position', 1)],
   ]
   const views = await read(subjects)
   const [one, two] = [1, 2].map((id) => seedEvent(id, plan).seen)
   expect(views).toMatchObject({
     events: [two, { ...one, stats: { ...one?.stats, totalPremiums: 7n } }],
-    deposits: [seedDeposit(1, plan).seen, seedDeposit(2, plan).seen],
+    deposits: [seedDeposit(1, plan).seen, seedDeposit(3, plan).seen],
     positions: [seedPosition(2, plan).seen, seedPosition(1, plan).seen],
     lines: [],
   })

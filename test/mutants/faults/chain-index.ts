@@ -14,7 +14,6 @@ export const chainIndexFaults: Faults = {
       ['HEAD_MAX_AGE_MS && near(head.block)) return true', 'HEAD_MAX_AGE_MS) return near(head.block)'],
       ['if (head !== null && now() - head.at <= HEAD_MAX_AGE_MS && near(head.block)) return true\n', ''],
       ['chainId, batchSize, except)', 'chainId, batchSize)'],
-      ['    if (requests.length === 0) return null\n', ''],
       ['if (anchor === null || !(await isNear(anchor))) return null', 'if (anchor === null) return null'],
       ['!(await isNear(anchor))', '!isNear(anchor)'],
       ['tokens: await tokens.read(observations.events) }', 'tokens: [] }'],
@@ -85,7 +84,6 @@ export const chainIndexFaults: Faults = {
     faults: [
       ['const ABOVE_HEAD_MS = 60_000', 'const ABOVE_HEAD_MS = 59_999'],
       ['const NO_ANSWER_MS = 1_000', 'const NO_ANSWER_MS = 999'],
-      ['while (!signal.aborted) {', 'for (;;) {'],
       ['      if (fault === null) return\n', ''],
       ['log.error({ chainId: chain.chainId, fault }, "the start block is above the chain\'s newest block")\n', ''],
       ['sleep(ABOVE_HEAD_MS, signal)', 'sleep(ABOVE_HEAD_MS)'],
