@@ -1,14 +1,13 @@
-import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { createEndpoint, needsOf } from '../../src/chain/endpoints/endpoint.ts'
-import { NodeError, NodeUnreachable } from '../../src/chain/rpc/errors.ts'
+import { needsOf } from '../../src/chain/endpoints/endpoint.ts'
+import type { NodeUnreachable } from '../../src/chain/rpc/errors.ts'
 import type { Fault } from '../../src/chain/rpc/faults.ts'
 import { nodeRequests } from '../../src/chain/rpc/request-channel.ts'
 import { getBlock, getLogs, type Request, viewCall } from '../../src/chain/rpc/requests.ts'
-import type { Outcome, Transport } from '../../src/chain/rpc/transport.ts'
 import { call } from '../../src/protocol/outputs.ts'
+import { any, failed, many, ok, openEndpoint, refused, silence, unreachable } from '../support/open-endpoint.ts'
 
-/* What an endpoint sends, learns and logs, with a transport of the test. */
+/* What an endpoint sends and learns, with a transport of the test. */
 
 const START = 1_800_000_000_000
 beforeEach(() => {
@@ -20,60 +19,13 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-const any = (method: string, more: Partial<Request<unknown>> = {}): Request<unknown> => ({
-  ...{ method, params: [], parse: (raw) => raw },
-  ...more,
-})
-const many = (count: number): Request<unknown>[] => Array.from({ length: count }, (_, at) => any(`a${at}`))
-const ok = (value: unknown = '0x1'): Outcome<unknown> => ({ ok: true, value })
-const failed = (message: string, code = -32_000): Outcome<unknown> => ({
-  ok: false,
-  error: new NodeError({ code, message }),
-})
-const unreachable = (fault: Fault, message = 'no answer'): NodeUnreachable => new NodeUnreachable(message, fault)
-const silence = unreachable({ kind: 'unanswered' })
-const refused = (most: number | null = null): NodeUnreachable => unreachable({ kind: 'batch', most }, 'no batch')
-
-type Reply = (
-  requests: readonly Request<unknown>[],
-) => readonly Outcome<unknown>[] | Promise<readonly Outcome<unknown>[]>
-
-const open = (reply: Reply = (requests) => requests.map(() => ok())) => {
-  const sent: { readonly count: number; readonly alone: boolean | undefined; readonly signal: unknown }[] = []
-  const done: string[] = []
-  const node = { reply }
-  const transport: Transport = {
-    async send(requests, { alone, signal } = {}) {
-      sent.push({ count: requests.length, alone, signal })
-      return [...(await node.reply(requests))]
-    },
-    renew: () => void done.push('renewed'),
-    close: async () => void done.push('closed'),
-  }
-  const lines: Readonly<Record<string, unknown>>[] = []
-  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
-  const options = { chainId: 8453, url: 'http://a.example/key', index: 3, timeoutMs: 1_000, logWidth: 100n, log }
-  const endpoint = createEndpoint(options, transport)
-  return {
-    ...{ ...endpoint, node, sent, done, lines },
-    sizes: () => sent.splice(0).map(({ count }) => count),
-    said: () => lines.splice(0).map(({ msg }) => msg),
-    /** What the endpoint ends with for a batch; null if it answers. */
-    failure: (requests: readonly Request<unknown>[], more: Parameters<typeof endpoint.send>[1] = {}) =>
-      endpoint.send({ requests }, more).then(
-        () => null,
-        (error: unknown) => error,
-      ),
-  }
-}
-
 describe('a batch', () => {
   test('of more than a hundred requests is split, and the others go once the first is accepted', async () => {
     let accept = (): void => {}
     const accepted = new Promise<void>((resolve) => {
       accept = resolve
     })
-    const { send, sent, node } = open()
+    const { send, sent, node } = openEndpoint()
     node.reply = async (requests) => {
       await accepted
       return requests.map(({ method }) => ok(method))
@@ -93,7 +45,7 @@ describe('a batch', () => {
   })
 
   test('of a hundred is not', async () => {
-    const { failure, sizes } = open()
+    const { failure, sizes } = openEndpoint()
     expect([await failure(many(100)), sizes(), await failure(many(101)), sizes()]).toEqual([
       null,
       [100],
@@ -111,7 +63,7 @@ describe('a batch', () => {
     ['to one when none is stated', 3, [0], [3, 1, 1, 1], 1],
     ['by a quarter of what was sent', 120, [null], [100, 25, 25, 25, 25, 20], 25],
   ])('that is refused is made smaller %s, and the size that works is kept', async (_, count, limits, sizes, most) => {
-    const pool = open()
+    const pool = openEndpoint()
     const refusals = limits.map(refused)
     pool.node.reply = (requests) => {
       const refusal = refusals.shift()
@@ -126,7 +78,7 @@ describe('a batch', () => {
 
   test('of one request that is refused is sent alone, and then no more', async () => {
     const refusal = refused()
-    const { failure, sent, state } = open(() => {
+    const { failure, sent, state } = openEndpoint(() => {
       throw refusal
     })
     expect(await failure(many(1))).toBe(refusal)
@@ -138,7 +90,7 @@ describe('a batch', () => {
   })
 
   test('that fails otherwise is not sent again', async () => {
-    const { failure, sizes } = open(() => {
+    const { failure, sizes } = openEndpoint(() => {
       throw silence
     })
     expect([await failure(many(40)), sizes()]).toEqual([silence, [40]])
@@ -146,7 +98,7 @@ describe('a batch', () => {
 
   test('is published with its chain, node, methods and signal, and its options go to the node', async () => {
     const { signal } = new AbortController()
-    const { send, sent } = open()
+    const { send, sent } = openEndpoint()
     const seen: unknown[] = []
     onTestFinished(
       nodeRequests.subscribe({
@@ -189,7 +141,7 @@ describe('an answer', () => {
   const lacking = (text = 'eth_getLogs not supported') => failed(text)
 
   test('with a newest block is its head, and no other block is', async () => {
-    const { send, state, node } = open()
+    const { send, state, node } = openEndpoint()
     const block = { number: 7n, timestamp: 8n, hash: '0x1' }
     node.reply = (requests) => requests.map(() => ok(block))
     await send({ a: getBlock(7n), b: getBlock('safe'), c: any('eth_x', { params: ['latest'] }) })
@@ -204,7 +156,7 @@ describe('an answer', () => {
   })
 
   test('ends a row of failures, and shows which capabilities are there', async () => {
-    const { send, learn, state, node, isMissing } = open()
+    const { send, learn, state, node, isMissing } = openEndpoint()
     learn({ is: 'fault', fault: { kind: 'unanswered' }, text: 'x', needed: [] })
     node.reply = () => [lacking(), ok()]
     await send({ logs, tags: getBlock('safe') })
@@ -217,7 +169,7 @@ describe('an answer', () => {
   })
 
   test('with the same refusal many times counts it once, and different ones each', async () => {
-    const { send, state, node } = open()
+    const { send, state, node } = openEndpoint()
     node.reply = () => [lacking(), lacking(), lacking()]
     await send({ all: [logs, logs, logs] })
     expect(state().missing.logs?.times).toBe(1)
@@ -235,7 +187,7 @@ describe('an answer', () => {
     ['header not found', 0],
     ['execution reverted', 0],
   ])('of which a part is refused with "%s" leaves %i failures', async (text, failures) => {
-    const { send, learn, state, node } = open()
+    const { send, learn, state, node } = openEndpoint()
     learn({ is: 'overtaken', since: START })
     node.reply = () => [ok(), failed(text)]
     await send({ all: many(2) })
@@ -243,7 +195,7 @@ describe('an answer', () => {
   })
 
   test('keeps the text of a fault without its URL, but not what the request is to blame for', async () => {
-    const { send, state, node } = open()
+    const { send, state, node } = openEndpoint()
     node.reply = () => [failed('header not found at http://a.example/key')]
     await send({ a: any('a') })
     expect(state().fault).toBe('header not found at <node>')
@@ -258,7 +210,7 @@ describe('an answer', () => {
   })
 
   test('counts, so that a larger batch is tried again in time', async () => {
-    const { send, state } = open()
+    const { send, state } = openEndpoint()
     for (let times = 0; times < 3; times += 1) await send({ a: any('a') })
     expect(state().batch).toEqual({ most: 100, answers: 3 })
   })
@@ -269,7 +221,7 @@ describe('an answer', () => {
       viewCall(`0x${'d1'.repeat(20)}`, call(name), block),
     )
     for (const foreign of [true, false]) {
-      const { send, state, node } = open()
+      const { send, state, node } = openEndpoint()
       node.reply = (requests) => requests.map(({ views }) => (views === undefined ? ok(false) : failed('out of gas')))
       await send({ views }, { foreign })
       expect(state().merging.most < 65_536).toBe(!foreign)
@@ -277,7 +229,7 @@ describe('an answer', () => {
   })
 
   test('is time-stamped when it arrives, even to a part of a batch that fails', async () => {
-    const { state, failure, node } = open()
+    const { state, failure, node } = openEndpoint()
     let nth = 0
     node.reply = (requests) => {
       nth += 1
@@ -292,7 +244,7 @@ describe('an answer', () => {
 describe('a batch without an answer', () => {
   test('is a failure with the needs of its requests', async () => {
     const text = 'node refused the batch at http://a.example/key'
-    const { failure, state, isMissing } = open(() => {
+    const { failure, state, isMissing } = openEndpoint(() => {
       throw unreachable({ kind: 'capability', missing: null }, text)
     })
     await failure([any('a'), getBlock('safe')])
@@ -301,7 +253,7 @@ describe('a batch without an answer', () => {
 
   test('is none when its caller left, or by an error of the program', async () => {
     const leaving = new AbortController()
-    const { failure, state, node } = open(() => {
+    const { failure, state, node } = openEndpoint(() => {
       throw silence
     })
     await failure(many(1), { signal: leaving.signal })
@@ -322,7 +274,7 @@ describe('a batch without an answer', () => {
     ['another answer', unreachable({ kind: 'garbage' }), 0],
     ['a rate limit', unreachable({ kind: 'rate', retryAfterMs: 9 }), 0],
   ])('opens new connections once the endpoint is down: %s', async (_, fault, renewed) => {
-    const { failure, done, state } = open(() => {
+    const { failure, done, state } = openEndpoint(() => {
       throw fault
     })
     await failure(many(1))
@@ -337,7 +289,7 @@ describe('a batch without an answer', () => {
   })
 
   test.each(['overtaken', 'silent'] as const)('that was %s opens them too', (is) => {
-    const { learn, done, close } = open()
+    const { learn, done, close } = openEndpoint()
     learn({ is, since: START })
     if (is === 'overtaken') {
       expect(done).toEqual([])
@@ -359,7 +311,7 @@ describe('a batch that runs foreign code', () => {
     ['another answer to a trace', trace, { kind: 'garbage' }, 0, true],
     ['silence to a trace', trace, { kind: 'unanswered' }, 0, false],
   ])('counts only what the code cannot cause: %s', async (_, request, fault, failures, isMissing) => {
-    const pool = open(() => {
+    const pool = openEndpoint(() => {
       throw unreachable(fault)
     })
     await pool.failure([request], { foreign: true })
@@ -371,7 +323,7 @@ describe('a batch that runs foreign code', () => {
   })
 
   test('does not set the head or the size of a batch, but ends a row of failures', async () => {
-    const { send, learn, state, node } = open()
+    const { send, learn, state, node } = openEndpoint()
     learn({ is: 'overtaken', since: START })
     let refuses = true
     node.reply = (requests) => {
@@ -383,99 +335,5 @@ describe('a batch that runs foreign code', () => {
     }
     await send({ head: getBlock('latest'), other: any('a') }, { foreign: true })
     expect(state()).toMatchObject({ head: null, batch: { most: 100 }, failures: 0, respondedAt: START })
-  })
-})
-
-describe('the log has', () => {
-  const fields = { chainId: 8453, node: 3 }
-
-  test('a node of another chain, once', () => {
-    const { learn, lines } = open()
-    learn({ is: 'chain', right: false })
-    learn({ is: 'chain', right: false })
-    expect(lines).toMatchObject([{ ...fields, level: 50, msg: 'node serves another chain and is not used' }])
-    learn({ is: 'chain', right: true })
-    learn({ is: 'chain', right: false })
-    expect(lines).toHaveLength(2)
-  })
-
-  test('a narrower log width, and no wider one', () => {
-    const { learn, lines } = open()
-    learn({ is: 'range', asked: 100n, fault: null })
-    expect(lines).toEqual([])
-    learn({ is: 'range', asked: 151n, fault: { kind: 'range', usable: 40n } })
-    expect(lines).toMatchObject([{ ...fields, level: 30, width: '40', msg: 'log width of the node reduced' }])
-  })
-
-  test('the first, second and fourth failure in a row', () => {
-    const { learn, lines } = open()
-    const counted: unknown[] = []
-    for (let times = 1; times <= 5; times += 1) {
-      vi.setSystemTime(START + times * 10_000)
-      learn({ is: 'fault', fault: { kind: 'unanswered' }, text: 'the text', needed: [] })
-      counted.push(lines.splice(0))
-    }
-    const line = (failures: number) => ({ ...fields, level: 40, failures, kind: 'unanswered', fault: 'the text' })
-    expect(counted).toMatchObject([[line(1)], [line(2)], [], [line(4)], []])
-    vi.setSystemTime(START + 100_000)
-    learn({ is: 'answer', needed: [] })
-    learn({ is: 'fault', fault: { kind: 'batch', most: null }, text: 'no batch', needed: [] })
-    // A refused batch is no fault of the node.
-    expect(lines).toEqual([])
-    // A missing block is one, but no failure.
-    learn({ is: 'fault', fault: { kind: 'missing' }, text: 'no block', needed: [] })
-    expect(lines).toEqual([])
-  })
-
-  test('silence, but no race that was lost', () => {
-    const { learn, lines } = open()
-    learn({ is: 'overtaken', since: START })
-    expect(lines).toEqual([])
-    learn({ is: 'silent', since: START })
-    expect(lines).toMatchObject([{ ...fields, level: 40, failures: 2, fault: 'no answer', msg: 'node failed' }])
-    // It has answered something else since then.
-    learn({ is: 'response' })
-    learn({ is: 'silent', since: START - 1 })
-    expect(lines).toHaveLength(1)
-  })
-
-  test('each new penalty with its reason and its length', () => {
-    const { learn, lines } = open()
-    const contradict = (why: string) => learn({ is: 'contradiction', why })
-    contradict('the first')
-    contradict('the same')
-    vi.setSystemTime(START + 5_000)
-    contradict('the second')
-    learn({ is: 'answer', needed: [] })
-    const line = { ...fields, level: 40, msg: 'node is penalized and asked last' }
-    expect(lines).toMatchObject([
-      { ...line, why: 'the first', times: 1, seconds: 5 },
-      { ...line, why: 'the second', times: 2, seconds: 10 },
-    ])
-  })
-
-  test('each new time that logs were left out', () => {
-    const { learn, lines } = open()
-    for (const ms of [0, 1, 5_000]) {
-      vi.setSystemTime(START + ms)
-      learn({ is: 'missing logs', why: `at ${ms}` })
-    }
-    const line = { ...fields, level: 40, msg: 'node leaves logs out' }
-    expect(lines).toMatchObject([
-      { ...line, why: 'at 0', times: 1 },
-      { ...line, why: 'at 5000', times: 2 },
-    ])
-  })
-
-  test('each capability that is refused', () => {
-    const { learn, lines } = open()
-    const fault = { kind: 'capability', missing: null } as const
-    learn({ is: 'fault', fault, text: 'no', needed: ['tags'] })
-    learn({ is: 'fault', fault, text: 'no', needed: ['tags'] })
-    learn({ is: 'fault', fault, text: 'no', needed: ['logs'] })
-    learn({ is: 'answer', needed: ['logs'] })
-    const line = { ...fields, level: 40, msg: 'node lacks a capability' }
-    expect(lines).toMatchObject(['tags', 'tags', 'logs'].map((missing) => ({ ...line, missing })))
-    expect(lines).toHaveLength(3)
   })
 })

@@ -67,7 +67,7 @@ export const chainEndpointFaults: Faults = {
     ],
   },
   'src/chain/endpoints/endpoint.ts': {
-    tests: ['test/chain/endpoint.test.ts'],
+    tests: ['test/chain/endpoint.test.ts', 'test/chain/endpoint-log.test.ts'],
     faults: [
       ["  if (method === 'eth_getLogs') return 'logs'\n", ''],
       ["method === 'eth_call' && overrides !== undefined", 'overrides !== undefined'],
