@@ -156,7 +156,7 @@ export const chainEndpointFaults: Faults = {
     ],
   },
   'src/chain/pool/registry.ts': {
-    tests: ['test/chain/registry.test.ts'],
+    tests: ['test/chain/registry.test.ts', 'test/chain/registry-upkeep.test.ts'],
     faults: [
       ['const FIRST_LOG_WIDTH = 100n', 'const FIRST_LOG_WIDTH = 101n'],
       ['const PROBE_TIMEOUT_MS = 1_000', 'const PROBE_TIMEOUT_MS = 1_001'],
