@@ -66,10 +66,16 @@ export const createReader = (deps: {
   readonly maxEntries: number
   /** The most memory for answers and errors, as the node wrote them. */
   readonly maxBytes: number
+  /** `BATCH` and `MAX_PENDING` unless given. */
+  readonly batch?: number
+  readonly maxPending?: number
 }): Reader => {
+  const { batch: batchSize = BATCH, maxPending = MAX_PENDING } = deps
   const answers = new LRUCache<string, Outcome<unknown>>({
     ...{ max: deps.maxEntries, maxSize: deps.maxBytes },
     ...{ ttl: KEPT_MS, ttlAutopurge: true },
+    // The default is the clock at the start of the process, which a test cannot replace.
+    perf: { now: () => performance.now() },
   })
   const asking = new Map<string, Promise<Outcome<unknown>>>()
   const queues = new Map<Hex, Queue>()
@@ -92,7 +98,7 @@ export const createReader = (deps: {
     queue.isScheduled = false
     while (queue.waiting.length > 0) {
       queue.sends += 1
-      void send(queue.waiting.splice(0, BATCH)).then(() => {
+      void send(queue.waiting.splice(0, batchSize)).then(() => {
         queue.sends -= 1
         if (queue.sends > 0) return
         if (queue.waiting.length > 0) flush(hash, queue)
@@ -134,8 +140,8 @@ export const createReader = (deps: {
     const key = `${blockHash}${'data' in call ? call.data : call.position}`
     const known = answers.get(key) ?? asking.get(key)
     if (known !== undefined) return known
-    if (asking.size >= MAX_PENDING)
-      return Promise.reject(unavailable(`${MAX_PENDING} views wait for a node, which is the limit: retry after 1 s`))
+    if (asking.size >= maxPending)
+      return Promise.reject(unavailable(`${maxPending} views wait for a node, which is the limit: retry after 1 s`))
     const asked = askOnce(key, blockHash, requestFor(deps.diamond, call, blockHash))
     asking.set(key, asked)
     return asked

@@ -124,15 +124,19 @@ type Known = {
 /** Whether two tokens have the same symbol and decimals. */
 const isSame = (a: Token, b: Token): boolean => a.symbol === b.symbol && a.decimals === b.decimals
 
-/** The tokens of some chains, also the configured ones. Nothing is read before the first `ask`. */
-export const createTokens = (chains: ReadonlyMap<ChainId, Chain>, now: () => number = Date.now): Tokens => {
+/** The tokens of some chains, also the configured ones, `kept` at most. Nothing is read before the first `ask`. */
+export const createTokens = (
+  chains: ReadonlyMap<ChainId, Chain>,
+  now: () => number = Date.now,
+  kept = KEPT,
+): Tokens => {
   const keyOf = (chainId: ChainId, address: Address): string => `${chainId},${address.slice(2).toLowerCase()}`
   const fixed = new Map(
     [...chains.values()].flatMap(({ chainId, deployment }) =>
       configuredTokens(deployment).map((token) => [keyOf(chainId, token.token), token] as const),
     ),
   )
-  const asked = new LRUCache<string, Known>({ max: KEPT })
+  const asked = new LRUCache<string, Known>({ max: kept })
   // Most rows of a page have the same token.
   const once = createSingleFlight<Token>()
 

@@ -5,12 +5,12 @@ import type { Database } from '../db/pool.ts'
 
 /**
  * Reports the settlements of a chain whose blocks became final. Asks the nodes only while there are others. Throws what
- * nodes and database throw; the next run continues.
+ * nodes and database throw; the next run continues. One transaction reports at most `most`.
  *
  * @example await reportFinalSettlements({ chain, database }, signal)
  */
 export const reportFinalSettlements = async (
-  { chain, database }: { readonly chain: Chain; readonly database: Database },
+  { chain, database, most }: { readonly chain: Chain; readonly database: Database; readonly most?: number },
   signal: AbortSignal,
 ): Promise<void> => {
   const { chainId } = chain
@@ -24,5 +24,5 @@ export const reportFinalSettlements = async (
   const { block } = await chain.send({ block: getBlock(newest.number) })
   if (!block.ok) throw block.error
   if (block.value?.hash !== newest.hash) return
-  while (!signal.aborted && (await finalizeSettlements(database, chainId, newest)) > 0);
+  while (!signal.aborted && (await finalizeSettlements(database, chainId, newest, most)) > 0);
 }

@@ -11,7 +11,7 @@ import {
 } from 'viem'
 import { expect, test } from 'vitest'
 import { balancesAbi } from '../../src/abi/balances.generated.ts'
-import { readBalances } from '../../src/chain/balances.ts'
+import { balancesCall, readBalances } from '../../src/chain/balances.ts'
 import { flatten, unflatten } from '../../src/chain/rpc/batch.ts'
 import { NodeError } from '../../src/chain/rpc/errors.ts'
 import type { Request } from '../../src/chain/rpc/requests.ts'
@@ -36,6 +36,7 @@ const startNode = () => {
   const answer = ({ params, parse }: Request<unknown>): Outcome<unknown> => {
     const [{ data }, at] = params as [{ data: Hex }, unknown]
     expect(at).toEqual({ blockHash: block.hash })
+    expect(data.startsWith(deploylessCallViaBytecodeBytecode)).toBe(true)
     const { args } = decodeDeployData({ abi: carrier, bytecode: deploylessCallViaBytecodeBytecode, data })
     const call = decodeFunctionData({ abi: balancesAbi, data: args[1] })
     const [asked, wallets, holdings] = call.args
@@ -101,4 +102,23 @@ test('an error of the node is an error of the read', async () => {
   }
   const holdings = [{ wallet: address(1), tokens: [address(2)] }]
   await expect(readBalances(node, block, { spender, holdings })).rejects.toMatchObject({ code: 'service_unavailable' })
+})
+
+test('an answer with an amount too few or too many is rejected', () => {
+  const [wallet, token] = [address(1), address(2)]
+  const known = { isKnown: true, value: 7n }
+  const request = balancesCall(spender, [wallet], [{ wallet, token }], block.hash)
+  const parse = (coins: bigint[], balances: (typeof known)[], allowances: (typeof known)[]) =>
+    request.parse(
+      encodeFunctionResult({ abi: balancesAbi, functionName: 'read', result: [coins, balances, allowances] }),
+    )
+  expect(parse([5n], [known], [known])).toEqual({ coins: [5n], amounts: [{ balance: 7n, allowance: 7n }] })
+  for (const [coins, balances, allowances] of [
+    [[], [known], [known]],
+    [[5n, 5n], [known], [known]],
+    [[5n], [], [known]],
+    [[5n], [known], []],
+    [[5n], [known], [known, known]],
+  ] as const)
+    expect(() => parse([...coins], [...balances], [...allowances])).toThrow(RangeError)
 })

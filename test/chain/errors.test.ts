@@ -2,7 +2,15 @@ import type { Hex } from 'viem'
 import { describe, expect, test } from 'vitest'
 import type { Node } from '../../src/chain/pool/failover.ts'
 import { createReader } from '../../src/chain/read.ts'
-import { isFailedCall, isRevert, NodeError } from '../../src/chain/rpc/errors.ts'
+import {
+  isFailedCall,
+  isNoBytes,
+  isRevert,
+  NodeError,
+  noBytes,
+  redactUrls,
+  toServiceError,
+} from '../../src/chain/rpc/errors.ts'
 
 const failed = (data: unknown): NodeError => new NodeError({ code: -32_000, message: 'failed', data })
 
@@ -30,11 +38,59 @@ test.each([
   ['gas required exceeds allowance (30000000)', true],
   ['EVM error InvalidFEOpcode', true],
   ['execution reverted', true],
+  ['OutOfGas', true],
+  ['insufficient funds for transfer', true],
+  ['intrinsic gas too low', true],
+  ['invalid jump destination', true],
+  ['Invalid opcode 0xfe', true],
+  ['opcode not found', true],
+  ['stack limit reached 1024', true],
+  ['stack overflow', true],
+  ['stack underflow (0 <=> 2)', true],
+  ['VM execution error.', true],
+  ['write protection', true],
+  ['header not found: out of gas', false],
   ['invalid argument 0: hex string without 0x prefix', false],
   ['rate limit exceeded', false],
   ['request timed out', false],
 ])('an error with the text "%s" is a failed call: %s', (message, expected) => {
   expect(isFailedCall(new NodeError({ code: -32_000, message }))).toBe(expected)
+})
+
+test.each([
+  [{ code: 3, message: 'failed' }, true],
+  [{ code: -32_000, message: 'VM Exception: Revert' }, true],
+  [{ code: -32_000, message: 'failed', data: '0x' }, true],
+  [{ code: -32_000, message: 'failed' }, false],
+  // A node that lacks the block may add bytes of its own.
+  [{ code: -32_000, message: 'header not found', data: '0x12' }, false],
+  [{ code: -32_000, message: 'rate limit of reverts' }, false],
+])('%j is a revert: %s', (refusal, expected) => {
+  expect(isRevert(new NodeError(refusal))).toBe(expected)
+})
+
+test('a view without an answer is a revert, and no other error is taken for it', () => {
+  const reverted = new NodeError({ code: 3, message: 'execution reverted' })
+  expect([noBytes(), failed('0x'), reverted].map((error) => [isRevert(error), isNoBytes(error)])).toEqual([
+    [true, true],
+    [true, false],
+    [true, false],
+  ])
+})
+
+test('clients may retry what a node cannot answer now, and get the text of what it refuses without its URL', () => {
+  const missing = new NodeError({ code: -32_000, message: 'header not found' })
+  expect(toServiceError(missing)).toMatchObject({ code: 'service_unavailable', cause: missing })
+  const refused = new NodeError({ code: -32_000, message: 'no, see https://node.example/key' })
+  expect(toServiceError(refused)).toMatchObject({ code: 'upstream_error', message: 'no, see <node>', cause: refused })
+})
+
+test.each([
+  ['at http://a.example/key and HTTPS://b.example?key=1', 'at <node> and <node>'],
+  ['at ws://a.example, then wss://b.example/key.', 'at <node> then <node>'],
+  ['no URL: xhttp://a, http:/a', 'no URL: xhttp://a, http:/a'],
+])('the URLs of "%s" are removed', (text, expected) => {
+  expect(redactUrls(text)).toBe(expected)
 })
 
 test('cached errors count with their text and their bytes, so that they cannot fill the memory', async () => {

@@ -9,9 +9,9 @@ const good = {
   topics: [word, word],
   data: '0x00ff',
   blockNumber: '0x10',
-  blockHash: word,
+  blockHash: `0x${'b1'.repeat(32)}`,
   blockTimestamp: '0x65',
-  transactionHash: word,
+  transactionHash: `0x${'b2'.repeat(32)}`,
   transactionIndex: '0x0',
   logIndex: '0x2',
   removed: false,
@@ -83,4 +83,28 @@ describe('parsing rejects', () => {
     expect(() => parseLogs([{ ...good, topics: [word, '0x01'] }])).toThrow(TypeError)
     expect(() => parseLogs([{ ...good, topics: [word, word, word, word, word] }])).toThrow(TypeError)
   })
+
+  test('bytes of another length, and a quantity without a digit or with more than 64', () => {
+    const changes = {
+      address: [`0x${'cd'.repeat(19)}`, `0x${'cd'.repeat(21)}`],
+      blockHash: [`${word}00`, word.slice(0, -2)],
+      transactionHash: [`${word}00`, word.slice(0, -2)],
+      data: ['0x1'],
+      ...Object.fromEntries(
+        ['blockNumber', 'blockTimestamp', 'logIndex'].map((name) => [name, ['0x', `0x${'0'.repeat(65)}`]]),
+      ),
+    }
+    for (const [name, values] of Object.entries(changes))
+      for (const value of values) expect(() => parseLogs([{ ...good, [name]: value }]), name).toThrow(name)
+  })
+})
+
+test('what is just as long or as short as allowed is parsed', () => {
+  const topics = [word, word, word, word]
+  const long = `0x${'0'.repeat(64)}`
+  const quantities = { blockNumber: long, blockTimestamp: long, logIndex: long }
+  expect(parseLogs([{ ...good, topics, ...quantities, data: '0x' }])).toMatchObject([
+    { topics, data: '0x', blockNumber: 0n, blockTimestamp: 0n, logIndex: 0 },
+  ])
+  expect(parseLogs([{ ...good, topics: [], data: '0xABCD' }])).toMatchObject([{ topics: [], data: '0xABCD' }])
 })

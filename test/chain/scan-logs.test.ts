@@ -7,6 +7,7 @@ import { type ExtractPart, readJson } from '../../src/lib/read-json.ts'
 import { decodeLog } from '../../src/protocol/logs.ts'
 import { PackedLog, type RawLog } from '../../src/protocol/packed-log.ts'
 import { argsOf, encode, followed, hex } from '../support/random-logs.ts'
+import { byForm } from '../support/repetitions.ts'
 
 const MAX = 2 ** 20
 
@@ -129,7 +130,7 @@ test.each(followed)('the scan of a $name log decodes to the same values as viem'
         expect(decoded).toMatchObject({ id, ...Object.fromEntries(lower) })
       }
     }),
-    { numRuns: 40 },
+    { numRuns: byForm(10, 40) },
   )
 })
 
@@ -142,7 +143,7 @@ test('valid and invalid logs of all types have the same outcome with and without
       const text = answerOf(logs)
       expect(await outcome(text, extractLogs)).toEqual(await outcome(text, undefined))
     }),
-    { numRuns: 1_000 },
+    { numRuns: byForm(100, 1_000) },
   )
 })
 
@@ -159,7 +160,7 @@ test('an answer with an added, missing or changed byte has the same outcome with
       const changed = text.slice(0, place) + put + text.slice(place + drop)
       expect(await outcome(changed, extractLogs)).toEqual(await outcome(changed, undefined))
     }),
-    { numRuns: 1_000 },
+    { numRuns: byForm(100, 1_000) },
   )
 })
 

@@ -19,6 +19,7 @@ test.each([
   'tx is already in the pool',
   `known transaction. transaction with hash ${HASH} is already in the system`, // zkSync
   'duplicate transaction',
+  'already known, try again later',
 ])('a node that refuses with "%s" has the transaction', (message) => {
   expect(sendRefusalOf(message)).toBe('known')
 })
@@ -56,6 +57,10 @@ test.each([
   'transaction underpriced: gas tip cap 0, minimum needed 1',
   'there is already a transaction with the same nonce in the pool',
   'transaction with nonce 7 already exists',
+  'transaction already exists with nonce 7',
+  'duplicate transaction nonce',
+  'a transaction of this nonce is already in the pool',
+  'transaction already in a conflicting queue: not the same',
   'a different transaction already in pool',
   'could not replace existing tx',
   'insufficient funds for gas * price + value',

@@ -28,3 +28,36 @@ test('logs count towards the longest answer', async () => {
   expect(await skipped(text, 50)).toEqual({ logs: [] })
   await expect(skipped(text, 50, text.length - 1)).rejects.toThrow(`longer than ${text.length - 1} bytes`)
 })
+
+test('an answer may be as long as its limit, over all its chunks', async () => {
+  const text = JSON.stringify({ logs: [log], status: '0x1' })
+  for (const size of [7, text.length]) {
+    expect(await skipped(text, size, text.length)).toEqual({ logs: [], status: '0x1' })
+    await expect(skipped(text, size, text.length - 1)).rejects.toMatchObject({ kind: 'size' })
+  }
+})
+
+test.each([
+  ['two lists of logs', '{"logs":[1],"a":{"logs":[2]},"b":[3]}', '{"logs":[],"a":{"logs":[]},"b":[3]}'],
+  ['spaces after the name and the colon', '{"logs"  :  [1]}', '{"logs"  :  []}'],
+  ['a name that ends like it', '{"xlogs":[1],"logs":[2]}', '{"xlogs":[1],"logs":[]}'],
+  ['a name that begins like it', '{"logsBloom":[1],"logs":[2]}', '{"logsBloom":[1],"logs":[]}'],
+  ['a space within the name', '{"lo gs":[1],"logs":[2]}', '{"lo gs":[1],"logs":[]}'],
+  ['a space at the end of a name', '{"logs ":[1],"logs":[2]}', '{"logs ":[1],"logs":[]}'],
+  ['a quote before the name', '{"":"","logs":[2]}', '{"":"","logs":[]}'],
+  ['other values', '{"logs":"[","a":[1]}', '{"logs":"[","a":[1]}'],
+  ['nested lists', '{"logs":[[[1],[2]],3],"a":[4]}', '{"logs":[],"a":[4]}'],
+])('%s', async (_, text, expected) => {
+  for (const size of [1, 2, 3, 5, 100]) expect(await skipped(text, size)).toEqual(JSON.parse(expected))
+})
+
+test('the elements of logs are never passed on, whatever their length', async () => {
+  const parts: string[] = []
+  async function* body() {
+    yield Buffer.from('{"logs":[')
+    for (let nth = 0; nth < 50; nth += 1) yield Buffer.from(`${JSON.stringify(log)},`)
+    yield Buffer.from('1],"status":"0x1"}')
+  }
+  for await (const part of skipLogs(body(), 10_000)) parts.push(Buffer.from(part).toString())
+  expect(parts).toEqual(['{"logs":[', '],"status":"0x1"}'])
+})

@@ -1,32 +1,25 @@
 import { sql } from 'drizzle-orm'
 import { pino } from 'pino'
-import { type Address, encodeFunctionData, type Hex } from 'viem'
+import { encodeFunctionData, type Hex } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
 import { type Chain, createChain } from '../../src/chain/chain.ts'
-import { takeLease } from '../../src/db/index/lease.ts'
 import { nextRefreshRequests, refreshLag, requestRefresh, requestSweep } from '../../src/db/index/refresh-queue.ts'
 import type { Database } from '../../src/db/pool.ts'
 import { createQueries } from '../../src/db/queries/entities.ts'
-import { storedTokens } from '../../src/db/rendering.ts'
 import { createConfirm } from '../../src/indexer/audit/repair.ts'
 import { auditSlice } from '../../src/indexer/audit/slice.ts'
 import { createObserver } from '../../src/indexer/observer.ts'
-import { createStep } from '../../src/indexer/step.ts'
 import { isUnavailable } from '../../src/lib/errors.ts'
-import { sleep } from '../../src/lib/lifecycle.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { indexSteps } from '../support/index-steps.ts'
-import { linearCode } from '../support/linear-code.ts'
-import { oneByOne, startNodeProxy } from '../support/node-proxy.ts'
+import { startNodeProxy } from '../support/node-proxy.ts'
 import { openDatabase } from '../support/open-database.ts'
 import { eventually } from '../support/process.ts'
-import { readFacts } from '../support/read-facts.ts'
 import { startWorld } from '../support/world.ts'
 
 const log = pino({ level: 'silent' })
 const USDC = 10n ** 6n
-const TTL_MS = 60_000
 
 let world: Awaited<ReturnType<typeof startWorld>>
 let proxy: Awaited<ReturnType<typeof startNodeProxy>>
@@ -35,11 +28,8 @@ let snapshot: Hex
 let store: TestDatabase
 let database: Database
 
-const open = (options: { readonly logWidth?: bigint } = {}): Chain =>
-  createChain({
-    ...{ deployment: world.deployment, rpcUrls: [proxy.url], timeoutMs: 15_000, headMaxAgeMs: 1, log },
-    ...options,
-  })
+const open = (): Chain =>
+  createChain({ deployment: world.deployment, rpcUrls: [proxy.url], timeoutMs: 15_000, headMaxAgeMs: 1, log })
 
 beforeAll(async () => {
   world = await startWorld()
@@ -62,7 +52,6 @@ afterEach(async () => {
   await world.actions.node.revert({ id: snapshot })
 })
 
-// Some tests open another chain.
 const steps = () => indexSteps({ chain, database })
 const index = (): Promise<void> => steps().index()
 const observeAll = (): Promise<void> => steps().observeAll()
@@ -232,59 +221,6 @@ test('concurrent steps, rollbacks, sweeps, observers and audits do not deadlock'
   await expectObserved()
 })
 
-test('ids that do not exist are left out and leave the queue, however many there are', async () => {
-  await index()
-  await mark(
-    ...Array.from({ length: 600 }, (_, at) => ({ subject: 'position', id: 1_000n + BigInt(at) }) as const),
-    { subject: 'event', id: 99n },
-    { subject: 'deposit', id: 99n },
-  )
-  await observeAll()
-  await expectObserved()
-  const { rows } = await database.run((handle) =>
-    handle.execute(sql`SELECT id FROM event_observations WHERE id >= 99
-      UNION ALL SELECT id FROM deposit_observations WHERE id >= 99
-      UNION ALL SELECT id FROM position_observations WHERE id >= 99`),
-  )
-  expect(rows).toEqual([])
-})
-
-/** The number of calls of a view for one id. */
-const callOf = (functionName: 'getHedgeLpDeposit', id: bigint) => {
-  const data = encodeFunctionData({ abi: protocolAbi, functionName, args: [id] })
-  return (method: string, params: readonly unknown[]): boolean =>
-    method === 'eth_call' && JSON.stringify(params).includes(data)
-}
-
-test('zeros in place of an entity are not stored as its observation', async () => {
-  await index()
-  const is = callOf('getHedgeLpDeposit', 2n)
-  proxy.refuse(oneByOne)
-  proxy.alter((method, result, params) =>
-    is(method, params) && typeof result === 'string' ? `0x${'0'.repeat(result.length - 2)}` : result,
-  )
-  await observeAll()
-  await expect(createQueries(database).deposit(8453, 2n)).rejects.toMatchObject({ code: 'service_unavailable' })
-})
-
-test('an entity whose views revert does not delay others and is retried by the next sweep', async () => {
-  await index()
-  const is = callOf('getHedgeLpDeposit', 2n)
-  proxy.refuse((method, params) =>
-    is(method, params) ? { code: 3, message: 'execution reverted' } : oneByOne(method, params),
-  )
-  await observeAll()
-  const queries = createQueries(database)
-  await expect(queries.deposit(8453, 2n)).rejects.toMatchObject({ code: 'service_unavailable' })
-  expect(await queries.deposit(8453, 1n)).not.toBeNull()
-  proxy.honest()
-  await chain.close()
-  chain = open()
-  await requestSweep(database, 8453)
-  await observeAll()
-  await expectObserved()
-})
-
 test('every request stays in the queue while no node answers, and the lag shows it', async () => {
   await index()
   const before = await refreshLag(database, 8453)
@@ -292,11 +228,10 @@ test('every request stays in the queue while no node answers, and the lag shows 
   // and positions of the settled event.
   expect(before.waiting).toBe(17)
   proxy.refuse((method) => (method === 'eth_call' ? { code: -32_000, message: 'header not found' } : undefined))
-  await sleep(1_000)
   await expect(observeAll()).rejects.toSatisfy(isUnavailable)
   const after = await refreshLag(database, 8453)
   expect(after.waiting).toBe(before.waiting)
-  expect(after.oldestSeconds).toBeGreaterThanOrEqual((before.oldestSeconds ?? 0) + 1)
+  expect(after.oldestSeconds).toBeGreaterThanOrEqual(before.oldestSeconds ?? 0)
   expect(after.oldestSeconds).toBeLessThan(30)
   proxy.honest()
   await eventually('the node gets further requests', () =>
@@ -306,61 +241,4 @@ test('every request stays in the queue while no node answers, and the lag shows 
     ),
   )
   await expectObserved()
-})
-
-test('an index in the middle of its backfill is not observed at old blocks', async () => {
-  await world.actions.node.mine({ blocks: 1_000, interval: 60 })
-  await chain.close()
-  chain = open({ logWidth: 2n })
-  const lease = await takeLease(database, 8453, 'test', TTL_MS)
-  if (lease === null) throw new Error('another worker has the lease')
-  const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
-  await eventually('an event is indexed', async () => {
-    await step(lease)
-    return ((await readFacts(database, 8453))?.events.length ?? 0) > 0
-  })
-  const { waiting } = await refreshLag(database, 8453)
-  proxy.calls()
-  await observeAll()
-  expect(proxy.calls()).toEqual(['eth_getBlockByNumber'])
-  expect((await refreshLag(database, 8453)).waiting).toBe(waiting)
-  await chain.close()
-  chain = open()
-  await index()
-  await observeAll()
-  await expectObserved()
-})
-
-test('a token that changed its decimals and symbol is stored again when an event uses it, and the change is logged', async () => {
-  const { actions, deployment } = world
-  const token = deployment.usdc
-  // The token is then none of the configured ones.
-  const elsewhere: Address = `0x${'cd'.repeat(20)}`
-  await chain.close()
-  chain = createChain({
-    deployment: { ...deployment, usdc: elsewhere },
-    ...{ rpcUrls: [proxy.url], timeoutMs: 15_000, headMaxAgeMs: 1, log },
-  })
-  const lines: string[] = []
-  const warnings = pino({ level: 'warn' }, { write: (line) => lines.push(line) })
-  let time = 1_700_000_000_000
-  const observer = createObserver({ chain, database, log: warnings, now: () => time })
-  const observe = () => observer.observeAll(new AbortController().signal)
-  const stored = async () =>
-    [...(await database.run((handle) => storedTokens(handle, 8453))).values()].filter((it) => it.token === token)
-  await steps().index()
-  await observe()
-  const before = { token, symbol: 'USDC', decimals: 6 }
-  expect(await stored()).toEqual([before])
-
-  await actions.node.setCode({ address: token, bytecode: linearCode({ 'decimals()': { constant: 8n } }) })
-  await mark({ subject: 'event', id: 1n })
-  await observe()
-  expect(await stored()).toEqual([before])
-  time += 60_000
-  await mark({ subject: 'event', id: 1n })
-  await observe()
-  const now = { token, symbol: null, decimals: 8 }
-  expect(await stored()).toEqual([now])
-  expect(lines.map((line) => JSON.parse(line))).toContainEqual(expect.objectContaining({ chainId: 8453, before, now }))
 })

@@ -2,6 +2,7 @@ import type { Faults } from './fault.ts'
 import { apiFaults } from './faults/api.ts'
 import { pageFaults } from './faults/api-pages.ts'
 import { restFaults } from './faults/api-rest.ts'
+import { chainFaults } from './faults/chain.ts'
 import { clientFaults } from './faults/client.ts'
 import { clientRestFaults } from './faults/client-rest.ts'
 import { dbFaults } from './faults/db.ts'
@@ -16,6 +17,7 @@ export const lists: readonly Faults[] = [
   apiFaults,
   pageFaults,
   restFaults,
+  chainFaults,
   clientFaults,
   clientRestFaults,
   dbFaults,

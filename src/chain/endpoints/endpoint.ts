@@ -7,7 +7,7 @@ import { type Fault, isNodeFault } from '../rpc/faults.ts'
 import { nodeRequests } from '../rpc/request-channel.ts'
 import type { Request } from '../rpc/requests.ts'
 import { sendMerged } from '../rpc/send-merged.ts'
-import { createTransport, type Outcome, type SendOptions } from '../rpc/transport.ts'
+import { createTransport, type Outcome, type SendOptions, type Transport } from '../rpc/transport.ts'
 import { isMissing, type RequiredCapability, requiredCapabilities } from './capabilities.ts'
 import { createLatency, type Latency } from './latency.ts'
 import { type EndpointReport, type EndpointState, initialState, learn } from './state.ts'
@@ -69,8 +69,10 @@ const isJudged = (report: EndpointReport): boolean => {
 }
 
 /** Creates an endpoint whose state is updated by each answer and each failure. */
-export const createEndpoint = ({ chainId, url, index, timeoutMs, logWidth, log }: EndpointOptions): Endpoint => {
-  const transport = createTransport({ url, timeoutMs })
+export const createEndpoint = (
+  { chainId, url, index, timeoutMs, logWidth, log }: EndpointOptions,
+  transport: Transport = createTransport({ url, timeoutMs }),
+): Endpoint => {
   let state = initialState(logWidth)
 
   const logChange = (before: EndpointState, report: EndpointReport): void => {

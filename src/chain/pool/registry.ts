@@ -18,6 +18,8 @@ export type EndpointRegistryOptions = {
   /** Blocks in the first request for logs; 100 unless given. Answers adjust it. */
   readonly logWidth?: bigint
   readonly log: Logger
+  /** Opens an endpoint; `createEndpoint` unless given. */
+  readonly open?: typeof createEndpoint
 }
 
 /** An endpoint with its rank among the others. */
@@ -67,10 +69,13 @@ const GRACE_MS = 250
  * and its first use after it was down. Further probes run in the background, so no reader waits for an endpoint that is
  * still down.
  */
-export const createEndpointRegistry = (options: EndpointRegistryOptions): EndpointRegistry => {
+export const createEndpointRegistry = ({
+  open = createEndpoint,
+  ...options
+}: EndpointRegistryOptions): EndpointRegistry => {
   const probes = new Set<AbortController>()
   const members = options.urls.map((url, index) => ({
-    ...createEndpoint({ ...options, url, index, logWidth: options.logWidth ?? FIRST_LOG_WIDTH }),
+    ...open({ ...options, url, index, logWidth: options.logWidth ?? FIRST_LOG_WIDTH }),
     probedAt: 0,
     probing: undefined as Promise<void> | undefined,
   }))

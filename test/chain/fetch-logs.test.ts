@@ -1,0 +1,239 @@
+import type { Hex } from 'viem'
+import { describe, expect, test } from 'vitest'
+import type { Endpoint } from '../../src/chain/endpoints/endpoint.ts'
+import { fetchLogs } from '../../src/chain/logs.ts'
+import type { EndpointRegistry } from '../../src/chain/pool/registry.ts'
+import { NodeError, NodeUnreachable } from '../../src/chain/rpc/errors.ts'
+import type { Outcome } from '../../src/chain/rpc/transport.ts'
+import { logTopics } from '../../src/protocol/logs.ts'
+import { fakeDeployment } from '../support/fake-chain.ts'
+import { type Answer, createFakeEndpoints, type Sent } from '../support/fake-endpoint.ts'
+
+/* What is asked of each endpoint for the logs of a range, and which answers are used. */
+
+const deployment = fakeDeployment(8453)
+const ok = (value: unknown): Outcome<unknown> => ({ ok: true, value })
+const failed = (message: string, code = -32_000): Outcome<unknown> => ({
+  ok: false,
+  error: new NodeError({ code, message }),
+})
+const blockOf = (tag: unknown) => ({ number: BigInt(String(tag)), hash: '0x1', timestamp: 1n })
+
+/** The range of a batch, its topics, and the blocks it names. */
+const askedOf = ({ endpoint, requests }: Sent) => {
+  const [{ fromBlock, toBlock, topics, address } = {}] = (requests[0]?.params ?? []) as Readonly<Record<string, Hex>>[]
+  const blocks = requests.slice(1).map(({ params }) => Number(params[0]))
+  return { endpoint, from: Number(fromBlock), to: Number(toBlock), topics: topics?.[0], address, blocks }
+}
+
+/** Answers with these logs, or what replaces the outcomes of the logs and of the two blocks. */
+const answers =
+  (logs: number | Outcome<unknown>, last?: Outcome<unknown>, before?: Outcome<unknown>): Answer =>
+  ({ requests: [, one, other] }) => [
+    typeof logs === 'number' ? ok(Array(logs).fill('log')) : logs,
+    last ?? ok(blockOf(one?.params[0])),
+    before ?? ok(blockOf(other?.params[0])),
+  ]
+const refusing = (text: string): Answer => answers(failed(text))
+const unreachable =
+  (fault: NodeUnreachable['fault'], text = 'no answer'): Answer =>
+  () => {
+    throw new NodeUnreachable(text, fault)
+  }
+/** Gives one answer after the other; the last one again and again. */
+const inTurn = (...all: readonly Answer[]): Answer => {
+  let nth = -1
+  return (sent) => {
+    nth += 1
+    return (all[nth] ?? all.at(-1) ?? expect.unreachable())(sent)
+  }
+}
+
+const open = (...replies: readonly Answer[]) => openWith(100n, ...replies)
+
+const openWith = (logWidth: bigint, ...replies: readonly Answer[]) => {
+  const fakes = createFakeEndpoints(replies)
+  for (const [index] of replies.entries())
+    fakes.open({ chainId: 8453, url: '', index, timeoutMs: 1, logWidth, log: expect.unreachable } as never)
+  const needs: unknown[] = []
+  let hasLogs = true
+  const registry = {
+    async ranked(needed: readonly string[]) {
+      needs.push(needed)
+      return fakes.endpoints.map((endpoint) => ({ endpoint, rank: 'ok' }))
+    },
+    status: () => ({ endpoints: [], halted: false, hasLogs }),
+  } as unknown as EndpointRegistry
+  return {
+    ...fakes,
+    needs,
+    endpoint: (at: number): Endpoint => fakes.endpoints[at] ?? expect.unreachable(),
+    logs: (from = 1_000n, upTo = 9_000n, topics?: readonly Hex[]) =>
+      fetchLogs({ registry, deployment }, { from, upTo, ...(topics && { topics }) }),
+    batches: () => fakes.sent().map(askedOf),
+    withoutLogs: () => {
+      hasLogs = false
+    },
+  }
+}
+
+describe('a range', () => {
+  test('is as wide as the endpoint serves, and is asked for with its last block and the one before it', async () => {
+    const { logs, batches, needs, reports } = open(answers(7))
+    expect(await logs()).toEqual({
+      endpoint: 0,
+      logs: Array(7).fill('log'),
+      last: blockOf(1_099),
+      before: blockOf(999),
+    })
+    const { diamond: address } = deployment
+    expect(batches()).toEqual([
+      { endpoint: 0, from: 1_000, to: 1_099, topics: logTopics, address, blocks: [1_099, 999] },
+    ])
+    expect(needs).toEqual([['logs']])
+    expect(reports()).toEqual([{ is: 'range', asked: 100n, fault: null, logs: 7, endpoint: 0 }])
+  })
+
+  test.each([
+    [1_098n, 1_098, 99n],
+    [1_099n, 1_099, 100n],
+    [1_100n, 1_099, 100n],
+    [1_000n, 1_000, 1n],
+  ])('up to block %i ends at block %i', async (upTo, to, asked) => {
+    const { logs, batches, reports } = open(answers(0))
+    await logs(1_000n, upTo)
+    expect([batches(), reports()]).toMatchObject([[{ to }], [{ asked }]])
+  })
+
+  test.each([
+    [0n, 0],
+    [1n, 0],
+    [2n, 1],
+  ])('from block %i has block %i before it', async (from, before) => {
+    const { logs, batches } = open(answers(0))
+    await logs(from)
+    expect(batches()).toMatchObject([{ blocks: [Number(from) + 99, before] }])
+  })
+
+  test('may be of other topics', async () => {
+    const { logs, batches } = open(answers(0))
+    await logs(1n, 2n, ['0x12'])
+    expect(batches()).toMatchObject([{ topics: ['0x12'] }])
+  })
+
+  test('may have no block before it', async () => {
+    const { logs } = open(answers(0, undefined, ok(null)))
+    expect((await logs()).before).toBeNull()
+  })
+})
+
+describe('a range that is refused', () => {
+  test.each<[string, string]>([
+    ['its width', 'block range too large'],
+    ['its size', 'response too large'],
+    ['an unknown reason', 'not today'],
+  ])('for %s is asked for again, narrower', async (_, text) => {
+    const { logs, batches, reports } = open(inTurn(refusing(text), answers(1)), answers(2))
+    const { endpoint, last } = await logs()
+    const [first, second, ...others] = batches()
+    expect([endpoint, first?.to, others]).toEqual([0, 1_099, []])
+    expect(second?.to).toBeLessThan(1_099)
+    expect(last.number).toBe(BigInt(second?.to ?? 0))
+    expect(reports()).toMatchObject([
+      { asked: 100n, fault: {} },
+      { fault: null, logs: 1 },
+    ])
+  })
+
+  test('down to one block, and then another endpoint is asked', async () => {
+    const { logs, batches } = open(refusing('response too large'), answers(2))
+    expect(await logs()).toMatchObject({ endpoint: 1, last: { number: 1_099n } })
+    const [last, other] = batches().slice(-2)
+    expect([last, other]).toMatchObject([
+      { endpoint: 0, from: 1_000, to: 1_000 },
+      { endpoint: 1, from: 1_000, to: 1_099 },
+    ])
+  })
+
+  test('also from two blocks to one', async () => {
+    const { logs, batches } = openWith(2n, inTurn(refusing('response too large'), answers(1)))
+    await logs()
+    expect(batches().map(({ to }) => to)).toEqual([1_001, 1_000])
+  })
+
+  test('until the endpoint counts as one without logs', async () => {
+    const { logs, batches, endpoint } = openWith(10_000n, refusing('not today'), answers(2))
+    expect((await logs(1_000n, 50_000n)).endpoint).toBe(1)
+    expect(endpoint(0).isMissing('logs')).toBe(true)
+    // The last one is of two blocks.
+    const refused = batches().filter(({ endpoint: of }) => of === 0)
+    expect(refused.map(({ from, to }) => to - from + 1)).toEqual([10_000, 2_500, 156, 2])
+  })
+
+  test('for its topics is asked for without them, once', async () => {
+    const text = 'exceed max addresses or topics'
+    const { logs, batches, reports, endpoint } = open((sent) => {
+      endpoint(0).learn({ is: 'fault', fault: { kind: 'filters', most: null }, text, needed: [] })
+      return refusing(text)(sent)
+    }, answers(2))
+    expect((await logs()).endpoint).toBe(1)
+    expect(batches()).toMatchObject([
+      { endpoint: 0, to: 1_099, topics: logTopics },
+      { endpoint: 0, to: 1_099, topics: undefined },
+      { endpoint: 1, to: 1_099, topics: logTopics },
+    ])
+    expect(reports().filter(({ is }) => is === 'range')).toMatchObject([
+      { asked: 100n, fault: { kind: 'filters' } },
+      { asked: 100n, fault: { kind: 'filters' } },
+      { fault: null },
+    ])
+  })
+})
+
+describe('another endpoint is asked, and the width stays, when', () => {
+  test.each<[string, Answer, string]>([
+    ['there is a rate limit', refusing('rate limit'), 'rate'],
+    ['the batch has no answer', unreachable({ kind: 'unanswered' }), 'unanswered'],
+    ['the last block is missing', answers(0, ok(null)), 'missing'],
+    ['the last block is refused', answers(0, failed('header not found')), 'missing'],
+    ['the block before is refused', answers(0, undefined, failed('slow down', 429)), 'missing'],
+  ])('%s', async (_, reply, kind) => {
+    const { logs, batches, reports, endpoint } = open(reply, answers(3))
+    expect((await logs()).endpoint).toBe(1)
+    expect(batches().map(({ endpoint: of }) => of)).toEqual([0, 1])
+    expect(reports()).toMatchObject([{ asked: 100n, fault: { kind } }, { fault: null }])
+    expect(endpoint(0).state().width.blocks).toBe(100n)
+  })
+})
+
+describe('when no endpoint answers', () => {
+  test.each<[string, Answer, object]>([
+    ['a fault of the node', refusing('header not found'), { code: 'service_unavailable' }],
+    ['a refusal', refusing('response too large'), { code: 'upstream_error', message: 'response too large' }],
+    [
+      'silence',
+      unreachable({ kind: 'unanswered' }, 'it is silent'),
+      { code: 'service_unavailable', message: 'it is silent' },
+    ],
+    ['a missing block', answers(0, ok(null)), { message: 'no node has block 1099' }],
+  ])('the error is that of the last one: %s', async (_, reply, expected) => {
+    await expect(open(refusing('rate limit'), reply).logs()).rejects.toMatchObject(expected)
+  })
+  test('because there is none, the error shows whether one serves logs', async () => {
+    const { logs, withoutLogs } = open()
+    await expect(logs()).rejects.toMatchObject({
+      code: 'service_unavailable',
+      message: 'no node of chain 8453 answers',
+    })
+    withoutLogs()
+    await expect(logs()).rejects.toThrow('no node of chain 8453 serves logs')
+  })
+  test('by an error of the program, that is passed on at once', async () => {
+    const mistake = new TypeError('a mistake')
+    const { logs, asked } = open(() => {
+      throw mistake
+    }, answers(1))
+    await expect(logs()).rejects.toBe(mistake)
+    expect(asked()).toEqual([0])
+  })
+})
