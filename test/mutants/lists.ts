@@ -7,6 +7,7 @@ import { listingsFaults } from './faults/listings.ts'
 import { plansFaults } from './faults/plans.ts'
 import { pricingFaults } from './faults/pricing.ts'
 import { pricingMarketFaults } from './faults/pricing-market.ts'
+import { protocolFaults } from './faults/protocol.ts'
 import { readsFaults } from './faults/reads.ts'
 import { webhooksFaults } from './faults/webhooks.ts'
 
@@ -20,6 +21,7 @@ export const lists: readonly Faults[] = [
   plansFaults,
   pricingFaults,
   pricingMarketFaults,
+  protocolFaults,
   readsFaults,
   webhooksFaults,
 ]

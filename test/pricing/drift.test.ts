@@ -38,12 +38,15 @@ describe('the drift of interest parity', () => {
     ['USD', 'GHS', 0.21, 0.25],
     ['GHS', 'USD', -0.21, 0.25],
     ['GHS', 'KES', -0.15, 0.25],
-  ])('the drift of %s/%s is the rate of QUOTE less the rate of BASE, with the given rate of the dollar', (base, quote, mu, q) => {
-    const drift = parityDrift({ base, quote }, 0.04, rates)
-    expect(drift.mu).toBeCloseTo(mu, 12)
-    expect(drift.qEffective).toBeCloseTo(0.04 - mu, 12)
-    expect(drift).toMatchObject({ q, localRates: { asOf: '2026-11-01' } })
-  })
+  ])(
+    'the drift of %s/%s is the rate of QUOTE less the rate of BASE, with the given rate of the dollar',
+    (base, quote, mu, q) => {
+      const drift = parityDrift({ base, quote }, 0.04, rates)
+      expect(drift.mu).toBeCloseTo(mu, 12)
+      expect(drift.qEffective).toBeCloseTo(0.04 - mu, 12)
+      expect(drift).toMatchObject({ q, localRates: { asOf: '2026-11-01' } })
+    },
+  )
 
   it.each([
     ['TRY', 'USD', 'TRY'],

@@ -10,7 +10,9 @@ const target = { chainId: 8453, diamondAddress: `0x${'1'.repeat(40)}`, creator: 
 
 /** The paths of the faults of a value; none for a valid one. */
 const faultsOf = (
-  schema: { safeParse(value: unknown): { error?: { issues: readonly { path: readonly PropertyKey[] }[] } | undefined } },
+  schema: {
+    safeParse(value: unknown): { error?: { issues: readonly { path: readonly PropertyKey[] }[] } | undefined }
+  },
   value: unknown,
 ): readonly string[] => schema.safeParse(value).error?.issues.map(({ path }) => path.join('.')) ?? []
 

@@ -13,7 +13,7 @@ export const pricingFaults: Faults = {
     ],
   },
   'src/pricing/kernel/option.ts': {
-    tests: ['test/pricing/kernel.test.ts', 'test/pricing/values.test.ts'],
+    tests: ['test/pricing/kernel-bounds.test.ts', 'test/pricing/kernel.test.ts'],
     faults: [
       ["Math.max(type === 'call' ? forward - strike : strike - forward, 0)", 'Math.max(forward - strike, 0)'],
       ['const d2 = moneyness / v - v / 2', 'const d2 = moneyness / v + v / 2'],
@@ -32,7 +32,7 @@ export const pricingFaults: Faults = {
     ],
   },
   'src/pricing/kernel/spread.ts': {
-    tests: ['test/pricing/kernel.test.ts', 'test/pricing/values.test.ts'],
+    tests: ['test/pricing/kernel-bounds.test.ts', 'test/pricing/kernel.test.ts'],
     faults: [
       ['if (payoutCap === range.strike) throw', 'if (payoutCap < 0) throw'],
       ["payoutCap > range.strike ? 'call' : 'put'", "payoutCap > range.spot ? 'call' : 'put'"],
@@ -44,7 +44,7 @@ export const pricingFaults: Faults = {
     ],
   },
   'src/pricing/kernel/jumps.ts': {
-    tests: ['test/pricing/kernel.test.ts', 'test/pricing/values.test.ts'],
+    tests: ['test/pricing/kernel-bounds.test.ts', 'test/pricing/kernel.test.ts'],
     faults: [
       ['const TERMS = 50', 'const TERMS = 30'],
       ['jumpMean + jumpStd ** 2 / 2', 'jumpMean + jumpStd / 2'],
