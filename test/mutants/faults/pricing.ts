@@ -62,7 +62,7 @@ export const pricingFaults: Faults = {
     ],
   },
   'src/pricing/calibrate/garch.ts': {
-    tests: ['test/pricing/calibrate.test.ts'],
+    tests: ['test/pricing/fits.test.ts', 'test/pricing/calibrate.test.ts'],
     faults: [
       ['let sum = 0\n  for (const square of squares)', 'let sum = 1\n  for (const square of squares)'],
       ['omega + alpha * square + beta * variance', 'omega + beta * square + alpha * variance'],
@@ -81,7 +81,7 @@ export const pricingFaults: Faults = {
     ],
   },
   'src/pricing/calibrate/minimise.ts': {
-    tests: ['test/pricing/calibrate.test.ts'],
+    tests: ['test/pricing/fits.test.ts', 'test/pricing/calibrate.test.ts'],
     faults: [
       ['Number.isNaN(value) ? Infinity : value', 'value'],
       ['taken >= MAX_STEPS', 'taken >= 10'],
