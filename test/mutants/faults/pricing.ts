@@ -134,8 +134,16 @@ export const pricingFaults: Faults = {
       ['.reverse()', ''],
       ['slice(-EWMA_RETURNS)', 'slice(-EWMA_RETURNS - 1)'],
       ['(TRADING_DAYS * weighted) / weights', 'TRADING_DAYS * weighted * (1 - DECAY)'],
-      ['if (days === 0 || forgetting === 0) return next', 'if (days === 0) return next'],
-      ['days === 0 || forgetting', 'forgetting'],
+      [
+        'if (days === 0 || forgetting === 0) return next',
+        'if (days === 0) return next',
+        'without days or without reversion the mean is not a number, and the next day is used',
+      ],
+      [
+        'days === 0 || forgetting',
+        'forgetting',
+        'without days or without reversion the mean is not a number, and the next day is used',
+      ],
       ['average > 0 ? average : next', 'average'],
       ['longRun + (next - longRun) * remaining', 'longRun + (longRun - next) * remaining'],
       ['Number.isFinite(value) && value >= 0', 'Number.isFinite(value)'],
