@@ -31,7 +31,7 @@ test('a packed log has a topic up to its last one, and only whole words of its d
   const log = packed([word(5n), word(6n)], `${word(8n)}${word(9n)}ab`)
   expect([1, 2, 3].map((at) => log.has(true, at))).toEqual([true, true, false])
   expect([0, 1, 2].map((at) => log.has(false, at))).toEqual([true, true, false])
-  expect(packed([], '').has(false, 0)).toBe(false)
+  expect([packed([], '').has(false, 0), packed([], word(8n)).has(false, 0)]).toEqual([false, true])
 })
 
 test.each([

@@ -111,7 +111,7 @@ describe('the summary', () => {
 
 describe('oracle submissions', () => {
   const view = {
-    ...{ oracleAddresses: [address, token], prices: [1n, 2n], timestamps: [3n, 4n] },
+    ...{ oracleAddresses: [address, token] as const, prices: [1n, 2n], timestamps: [3n, 4n] },
     isStale: [false, true],
   } as const
 

@@ -25,7 +25,7 @@ export const pricingMarketFaults: Faults = {
     ],
   },
   'src/pricing/market/formats.ts': {
-    tests: ['test/pricing/market/formats.test.ts'],
+    tests: ['test/pricing/market/format-details.test.ts', 'test/pricing/market/formats.test.ts'],
     faults: [
       ['MAX_LINES + 1)', 'MAX_LINES)'],
       ['lines.length > MAX_LINES', 'lines.length >= MAX_LINES'],
