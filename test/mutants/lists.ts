@@ -9,6 +9,9 @@ import { dbFaults } from './faults/db.ts'
 import { indexerFaults } from './faults/indexer.ts'
 import { listingsFaults } from './faults/listings.ts'
 import { plansFaults } from './faults/plans.ts'
+import { pricingFaults } from './faults/pricing.ts'
+import { pricingMarketFaults } from './faults/pricing-market.ts'
+import { protocolFaults } from './faults/protocol.ts'
 import { readsFaults } from './faults/reads.ts'
 import { webhooksFaults } from './faults/webhooks.ts'
 
@@ -24,6 +27,9 @@ export const lists: readonly Faults[] = [
   indexerFaults,
   listingsFaults,
   plansFaults,
+  pricingFaults,
+  pricingMarketFaults,
+  protocolFaults,
   readsFaults,
   webhooksFaults,
 ]

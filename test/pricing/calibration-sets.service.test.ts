@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { pino } from 'pino'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test, vi } from 'vitest'
 import { appendSet, newestSet } from '../../src/db/calibrations.ts'
 import { createDatabase, type Database } from '../../src/db/pool.ts'
 import { createJobs } from '../../src/jobs/run.ts'
@@ -19,6 +19,9 @@ import { engineOptions } from '../support/engine.ts'
 import { openDatabase } from '../support/open-database.ts'
 import { startPublisher } from '../support/publisher.ts'
 import { startTestRedis, type TestService } from '../support/services.ts'
+
+/** The choice and the reading of sets have tests without a database: whole engines repeat them. */
+const longTest = test.runIf(inject('form') === 'long')
 
 /** A fixed clock, so that synthetic rates and expiries are the same for two prices. */
 const now = () => Date.UTC(2026, 10, 20, 12)
@@ -128,19 +131,22 @@ describe.each(drivers)('the scheduled job, $name', ({ url }) => {
   })
 })
 
-test('a pair is calibrated again when it has closes that the newest set lacks, and other pairs keep their stored parameters', async () => {
-  await calibrator()()
-  const [behind, ...others] = (await pairsOfNewest()) ?? []
-  if (behind === undefined) throw new Error('no pair was calibrated')
-  const odd = (pair: CalibratedPair): CalibratedPair => ({
-    ...pair,
-    calibration: { ...pair.calibration, garchFrom: 'tier' },
-  })
-  await appendSet(database, CALIBRATION_MODEL, [odd({ ...behind, digest: 'of other closes' }), ...others.map(odd)])
-  await calibrator()()
-  expect(await versions()).toEqual([1, 2, 3])
-  expect(await pairsOfNewest()).toEqual([...others.map(odd), behind])
-})
+longTest(
+  'a pair is calibrated again when it has closes that the newest set lacks, and other pairs keep their stored parameters',
+  async () => {
+    await calibrator()()
+    const [behind, ...others] = (await pairsOfNewest()) ?? []
+    if (behind === undefined) throw new Error('no pair was calibrated')
+    const odd = (pair: CalibratedPair): CalibratedPair => ({
+      ...pair,
+      calibration: { ...pair.calibration, garchFrom: 'tier' },
+    })
+    await appendSet(database, CALIBRATION_MODEL, [odd({ ...behind, digest: 'of other closes' }), ...others.map(odd)])
+    await calibrator()()
+    expect(await versions()).toEqual([1, 2, 3])
+    expect(await pairsOfNewest()).toEqual([...others.map(odd), behind])
+  },
+)
 
 describe('stored sets', () => {
   test('a set is read back exactly as written, down to the last bit of a double', async () => {
@@ -225,56 +231,62 @@ describe('an engine with stored sets', () => {
     })
   })
 
-  test('an engine ignores stored pairs of other closes or another source, and calibrates those and missing pairs itself', async () => {
-    const shifted: Record<string, Partial<CalibratedPair>> = {
-      'USD/GHS': { lastClose: '2026-11-11' },
-      'USD/JPY': { lastClose: '2024-12-07' },
-      'EUR/USD': { source: 'ECB' },
-      'USD/CAD': { lastClose: '2024-11-22' },
-    }
-    const pairs = (await stored())
-      .filter(({ pair }) => pair !== 'GBP/USD')
-      .map((pair) => ({ ...pair, ...shifted[pair.pair], calibration: { ...pair.calibration, garch } }))
-    await appendSet(database, CALIBRATION_MODEL, pairs)
-    const health = await (await engineOf(find)).health()
-    const own = health.pairs.filter(({ calibration }) => Object(calibration).version === null)
-    expect(own.map(({ pair }) => pair).sort()).toEqual(['EUR/USD', 'GBP/USD', 'USD/GHS', 'USD/HKD', 'USD/JPY'])
-    expect(own.find(({ pair }) => pair === 'USD/GHS')).toMatchObject({
-      calibration: { garchFrom: 'fit', lastClose: '2026-11-19' },
-    })
-    expect(health.pairs.find(({ pair }) => pair === 'USD/CAD')).toMatchObject({
-      calibration: { version: 1, lastClose: '2024-11-22' },
-    })
-  })
+  longTest(
+    'an engine ignores stored pairs of other closes or another source, and calibrates those and missing pairs itself',
+    async () => {
+      const shifted: Record<string, Partial<CalibratedPair>> = {
+        'USD/GHS': { lastClose: '2026-11-11' },
+        'USD/JPY': { lastClose: '2024-12-07' },
+        'EUR/USD': { source: 'ECB' },
+        'USD/CAD': { lastClose: '2024-11-22' },
+      }
+      const pairs = (await stored())
+        .filter(({ pair }) => pair !== 'GBP/USD')
+        .map((pair) => ({ ...pair, ...shifted[pair.pair], calibration: { ...pair.calibration, garch } }))
+      await appendSet(database, CALIBRATION_MODEL, pairs)
+      const health = await (await engineOf(find)).health()
+      const own = health.pairs.filter(({ calibration }) => Object(calibration).version === null)
+      expect(own.map(({ pair }) => pair).sort()).toEqual(['EUR/USD', 'GBP/USD', 'USD/GHS', 'USD/HKD', 'USD/JPY'])
+      expect(own.find(({ pair }) => pair === 'USD/GHS')).toMatchObject({
+        calibration: { garchFrom: 'fit', lastClose: '2026-11-19' },
+      })
+      expect(health.pairs.find(({ pair }) => pair === 'USD/CAD')).toMatchObject({
+        calibration: { version: 1, lastClose: '2024-11-22' },
+      })
+    },
+  )
 
-  test('an engine keeps its set through database faults and malformed sets, logs the fault once, and recovers', async () => {
-    const pairs = await stored()
-    await appendSet(database, CALIBRATION_MODEL, pairs)
-    const engine = await engineOf(find)
-    const before = await engine.quote(cedi)
-    await database.run((handle) => handle.execute(sql`ALTER TABLE calibrations RENAME TO away`))
-    try {
+  longTest(
+    'an engine keeps its set through database faults and malformed sets, logs the fault once, and recovers',
+    async () => {
+      const pairs = await stored()
+      await appendSet(database, CALIBRATION_MODEL, pairs)
+      const engine = await engineOf(find)
+      const before = await engine.quote(cedi)
+      await database.run((handle) => handle.execute(sql`ALTER TABLE calibrations RENAME TO away`))
+      try {
+        await engine.refresh()
+        await engine.refresh()
+      } finally {
+        await database.run((handle) => handle.execute(sql`ALTER TABLE away RENAME TO calibrations`))
+      }
+      expect(lines).toHaveLength(1)
+      expect(await engine.quote(cedi)).toEqual(before)
+
+      await engine.refresh()
+      await appendSet(database, CALIBRATION_MODEL, [{ ...pairs[0], lastClose: 'yesterday' }])
       await engine.refresh()
       await engine.refresh()
-    } finally {
-      await database.run((handle) => handle.execute(sql`ALTER TABLE away RENAME TO calibrations`))
-    }
-    expect(lines).toHaveLength(1)
-    expect(await engine.quote(cedi)).toEqual(before)
+      expect(lines).toHaveLength(2)
+      expect(lines[1]).toContain('lastClose')
+      expect(await engine.quote(cedi)).toEqual(before)
 
-    await engine.refresh()
-    await appendSet(database, CALIBRATION_MODEL, [{ ...pairs[0], lastClose: 'yesterday' }])
-    await engine.refresh()
-    await engine.refresh()
-    expect(lines).toHaveLength(2)
-    expect(lines[1]).toContain('lastClose')
-    expect(await engine.quote(cedi)).toEqual(before)
-
-    await appendSet(database, CALIBRATION_MODEL, pairs)
-    await engine.refresh()
-    expect(await calibrationOf(engine)).toMatchObject({ version: 3 })
-    expect(lines).toHaveLength(2)
-  })
+      await appendSet(database, CALIBRATION_MODEL, pairs)
+      await engine.refresh()
+      expect(await calibrationOf(engine)).toMatchObject({ version: 3 })
+      expect(lines).toHaveLength(2)
+    },
+  )
 
   test('an engine starts and quotes without its database, on its own calibrations', async () => {
     const url = 'postgres://nobody@127.0.0.1:1/none'

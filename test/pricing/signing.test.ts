@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { zeroAddress } from 'viem'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { openAttester } from '../../src/pricing/attest.ts'
 import { createChainTimes } from '../../src/pricing/chain-times.ts'
 import { type EngineOptions, openEngine } from '../../src/pricing/engine.ts'
@@ -13,6 +13,8 @@ import { signingTarget as diamond, ENGINE_KEY, engineOptions } from '../support/
 import { startPublisher } from '../support/publisher.ts'
 
 const DAY_MS = 86_400_000
+/** Ages of rates have pure tests of their own: whole engines with each repeat them. */
+const longTest = test.runIf(inject('form') === 'long')
 const HOUR_S = 3_600
 const log = pino({ level: 'silent' })
 const creator = `0x${'2'.repeat(40)}`
@@ -94,13 +96,13 @@ describe('signing in production', () => {
     expect(signing?.rates).toEqual([expect.stringContaining('dollar rate')])
   })
 
-  test('a quote on a dollar rate that was recorded too long ago is not signed', async () => {
+  longTest('a quote on a dollar rate that was recorded too long ago is not signed', async () => {
     usdDate = dayBefore(8)
     expect(await outcome(await openEngine(production()), cedi)).toMatch(new RegExp(`dollar rate.*${usdDate}`))
     usdDate = dayBefore(1)
   })
 
-  test('a quote on a dollar rate that was not fetched for half a day is not signed', async () => {
+  longTest('a quote on a dollar rate that was not fetched for half a day is not signed', async () => {
     let now = Date.now()
     const engine = await openEngine({
       ...production(),

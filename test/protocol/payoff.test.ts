@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { largestNotional, payoff } from '../../src/protocol/payoff.ts'
+import { MAX_UINT256 } from '../../src/lib/fixed.ts'
+import { largestNotional, payoff, payoffOverflows, width, worstCasePayout } from '../../src/protocol/payoff.ts'
 
 // The worked example of the money equations: 11.40 spot, 12.00 strike, 13.50 cap, upward.
 const cedi = { strike: 12_000_000n, payoutCap: 13_500_000n, initialRate: 11_400_000n, strikeAbove: true }
@@ -51,4 +52,31 @@ test('the largest notional fits the free liquidity, and one unit more does not',
       expect(payoff(range, range.payoutCap, most + 1n)).toBeGreaterThan(free)
     }),
   )
+})
+
+describe('the width of the payout zone', () => {
+  test.each([
+    [cedi, 1_500_000n],
+    [{ ...cedi, payoutCap: 8_000_000n, strikeAbove: false }, 4_000_000n],
+    [{ ...cedi, payoutCap: 0n }, 600_000n],
+    [{ ...cedi, payoutCap: 0n, strike: 10_000_000n, strikeAbove: false }, 1_400_000n],
+  ])('is a distance, whichever rate is the greater (case %#)', (range, distance) => {
+    expect(width(range)).toBe(distance)
+    expect(worstCasePayout(range, range.initialRate)).toBe(distance)
+    expect(worstCasePayout(range, range.initialRate - 1n)).toBe(distance - 1n)
+  })
+
+  test('of 0 limits no notional', () => {
+    expect(largestNotional({ ...cedi, strike: 11_400_000n, payoutCap: 0n }, 5n)).toBe(MAX_UINT256)
+  })
+})
+
+test('a payout overflows when the product of notional and move exceeds a uint256', () => {
+  const unit = { strike: 10n, payoutCap: 100n, initialRate: 10n, strikeAbove: true }
+  expect([MAX_UINT256 / 2n, MAX_UINT256 / 2n + 1n].map((notional) => payoffOverflows(unit, 12n, notional))).toEqual([
+    ...[false, true],
+  ])
+  expect(payoffOverflows(unit, 11n, MAX_UINT256)).toBe(false)
+  expect(payoffOverflows(unit, 0n, MAX_UINT256)).toBe(false)
+  expect(payoffOverflows({ ...unit, payoutCap: 1n, strikeAbove: false }, 0n, MAX_UINT256)).toBe(false)
 })

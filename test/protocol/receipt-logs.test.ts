@@ -1,6 +1,15 @@
 import fc from 'fast-check'
-import { type AbiEvent, type Address, encodeAbiParameters, encodeEventTopics, type Hex, toHex, zeroAddress } from 'viem'
-import { expect, test } from 'vitest'
+import {
+  type AbiEvent,
+  type Address,
+  encodeAbiParameters,
+  encodeEventTopics,
+  type Hex,
+  parseAbi,
+  toHex,
+  zeroAddress,
+} from 'viem'
+import { describe, expect, test } from 'vitest'
 import { erc20Abi } from '../../src/abi/erc20.generated.ts'
 import { deployedLogsAbi, protocolAbi } from '../../src/abi/protocol.generated.ts'
 import type { RawLog } from '../../src/protocol/packed-log.ts'
@@ -106,7 +115,7 @@ test('logs beyond the limit are counted and not returned', () => {
   expect([found.logs.length, found.logsOmitted, found.created.position.length]).toEqual([MAX_LOGS, 7, MAX_LOGS + 7])
 })
 
-const RUNS = byForm(2_000, 50_000)
+const RUNS = byForm(400, 50_000)
 
 test(`the logs of ${RUNS} arbitrary receipts (seed ${seed}) are decoded without an error`, () => {
   const bytes = (least: number, most: number): fc.Arbitrary<Hex> =>
@@ -142,4 +151,38 @@ test(`the logs of ${RUNS} arbitrary receipts (seed ${seed}) are decoded without 
     }),
     { seed, numRuns: RUNS },
   )
+})
+
+describe('user operations', () => {
+  const hashOf = (at: number): Hex => `0x${at.toString(16).padStart(64, '0')}`
+  const entryPoint: Address = '0x0000000071727De22E5E9d8BAf0edAc6f37da032'
+  const abi = parseAbi([
+    'event UserOperationEvent(bytes32 indexed userOpHash, address indexed sender, address indexed paymaster, uint256 nonce, bool success, uint256 actualGasCost, uint256 actualGasUsed)',
+    'event UserOperationRevertReason(bytes32 indexed userOpHash, address indexed sender, uint256 nonce, bytes revertReason)',
+  ])
+  const ended = (at: number, success: boolean): RawLog => {
+    const args = { userOpHash: hashOf(at), sender: owner, paymaster: zeroAddress }
+    const topics = encodeEventTopics({ abi, eventName: 'UserOperationEvent', args }) as Hex[]
+    const types = [{ type: 'uint256' }, { type: 'bool' }, { type: 'uint256' }, { type: 'uint256' }] as const
+    return logOf(entryPoint, topics, encodeAbiParameters(types, [BigInt(at), success, 1n, 2n]))
+  }
+  const reverted = (at: number, address = entryPoint): RawLog => {
+    const args = { userOpHash: hashOf(at), sender: owner }
+    const topics = encodeEventTopics({ abi, eventName: 'UserOperationRevertReason', args }) as Hex[]
+    return logOf(address, topics, encodeAbiParameters([{ type: 'uint256' }, { type: 'bytes' }], [BigInt(at), '0x12']))
+  }
+  const failed = (logs: readonly RawLog[]) => effectsOf(logs, deployment).failedOperations
+
+  test('that failed are listed with the bytes of their own revert, and those that succeeded are not', () => {
+    const logs = [ended(1, true), reverted(2), ended(2, false), ended(3, false), reverted(3, stranger)]
+    expect(failed(logs)).toEqual([
+      { entryPoint, hash: hashOf(2), sender: owner, nonce: 2n, revert: '0x12' },
+      { entryPoint, hash: hashOf(3), sender: owner, nonce: 3n, revert: null },
+    ])
+  })
+
+  test('are listed up to the limit', () => {
+    const many = Array.from({ length: MAX_OPERATIONS + 1 }, (_, at) => ended(at, false))
+    expect([failed(many.slice(1)).length, failed(many).length]).toEqual([MAX_OPERATIONS, MAX_OPERATIONS])
+  })
 })

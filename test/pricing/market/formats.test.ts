@@ -87,16 +87,16 @@ describe('limits of a file', () => {
     expect(refusalOf(text).length).toBeLessThan(300)
   })
 
-  test('a file with 100,000 pairs is read in linear time', () => {
+  test('a file with 50,000 pairs is read in linear time', () => {
     const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ']
     const codes = letters.flatMap((a) => letters.flatMap((b) => letters.map((c) => a + b + c)))
-    const rows = Array.from({ length: 100_000 }, (_, at) => {
+    const rows = Array.from({ length: 50_000 }, (_, at) => {
       const quote = codes[1 + (at % 17_000)]
       return `${codes[at < 17_000 ? 0 : 17_000 + Math.floor(at / 17_000)]}/${quote},2026-11-19,1`
     })
     const begun = performance.now()
-    expect(parseSeries(`pair,date,close\n${rows.join('\n')}`, 'rates.csv')).toHaveLength(100_000)
-    expect(performance.now() - begun).toBeLessThan(10_000)
+    expect(parseSeries(`pair,date,close\n${rows.join('\n')}`, 'rates.csv')).toHaveLength(50_000)
+    expect(performance.now() - begun).toBeLessThan(5_000)
   })
 })
 

@@ -133,3 +133,23 @@ test.each(['usd/ghs', 'USDGHS', 'USD/USD', 'USD/GHSX', ' USD/GHS', 'USD/GHS\n', 
     expect(parsePair(text)).toBeUndefined()
   },
 )
+
+test('a first close of 0 is left out', () => {
+  const [first = '', second = ''] = weekdays(2)
+  const closes = [
+    { date: first, close: 0 },
+    { date: second, close: 10 },
+  ]
+  expect(usableCloses(closes, today)).toEqual([{ date: second, close: 10 }])
+})
+
+test.each([
+  [30, 29, true],
+  [29, 29, false],
+  [30, 89, true],
+  [30, 90, false],
+])('%i closes, the oldest %i days before the newest, are enough: %s', (count, apart, enough) => {
+  const dayAt = (days: number): string => new Date(Date.UTC(2024, 0, 1 + days)).toISOString().slice(0, 10)
+  const later = Array.from({ length: count - 1 }, (_, at) => ({ date: dayAt(apart - count + 2 + at), close: 10 }))
+  expect(hasEnoughCloses([{ date: dayAt(0), close: 10 }, ...later])).toBe(enough)
+})

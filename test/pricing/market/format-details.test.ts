@@ -1,0 +1,45 @@
+import { describe, expect, test } from 'vitest'
+import { parseLastObservation, parseSeries } from '../../../src/pricing/market/formats.ts'
+
+const closesIn = (text: string, name = 'USD-GHS.csv') => parseSeries(text, name)[0]?.closes
+
+describe('a file of rates', () => {
+  test.each([
+    ['a mark of its byte order', '\uFEFFdate,close\n2026-11-20,11\n'],
+    ['lines of blanks', 'date,close\n  \n2026-11-20,11\n \n'],
+    ['days without a rate', 'date,close\n2026-11-17,\n2026-11-18,.\n2026-11-19,N/A\n2026-11-19,ND\n2026-11-20,11\n'],
+  ])('may have %s', (_, text) => {
+    expect(closesIn(text)).toEqual([{ date: '2026-11-20', close: 11 }])
+  })
+
+  test.each(['2026-11-20x', '20.11.2026', ''])('with the date %j is rejected', (date) => {
+    expect(() => closesIn(`date,close\n${date},11\n`)).toThrow('is not a date')
+  })
+
+  test('has a name that begins with two codes and no further letters', () => {
+    const text = 'date,close\n2026-11-20,11\n'
+    expect([closesIn(text, 'USDGHS.csv')?.length, closesIn(text, 'USD_GHS2.csv')?.length]).toEqual([1, 1])
+    expect(() => closesIn(text, 'USD-GHSX.csv')).toThrow('is not a pair')
+  })
+
+  test('has at most 200 columns', () => {
+    const withColumns = (count: number) => `date,close\n2026-11-20,11${',1'.repeat(count - 2)}\n`
+    expect(closesIn(withColumns(200))).toHaveLength(1)
+    expect(() => closesIn(withColumns(201))).toThrow('more than 200 columns')
+  })
+
+  test('of the ECB has the dollar in any column', () => {
+    expect(parseSeries('Date,JPY,USD,\n2026-11-20,165,1.1,\n', 'ecb').map(({ pair }) => pair.quote)).toEqual([
+      'USD',
+      'JPY',
+    ])
+  })
+
+  test('of one observation has one series', () => {
+    expect(parseLastObservation('observation_date,DTB3\n2026-11-20,4\n', 'rate')).toEqual({
+      date: '2026-11-20',
+      value: 4,
+    })
+    expect(() => parseLastObservation('observation_date,DTB3,DTB6\n2026-11-20,4,5\n', 'rate')).toThrow('single series')
+  })
+})
