@@ -1,52 +1,54 @@
-import { createTestClient, http } from 'viem'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { runLifecycle } from '../../examples/lifecycle.ts'
+import { storeObservations } from '../../src/db/index/observations.ts'
+import { createRenderer } from '../../src/db/rendering.ts'
 import { createClosers } from '../../src/lib/lifecycle.ts'
-import { MAX_CHAINS } from '../../src/protocol/chains.ts'
-import { createAccounts } from '../../src/sandbox/accounts.ts'
-import { startAnvil } from '../../src/sandbox/anvil.ts'
-import { chainVariables, deployOn, type SandboxChain } from '../../src/sandbox/chain.ts'
 import { freePort } from '../../src/sandbox/ports.ts'
 import { startProcess } from '../faults/process.ts'
 import { createTestDatabase } from '../support/database.ts'
-import { factsOf } from '../support/known-chains.ts'
 import { longTimeouts } from '../support/long-timeouts.ts'
-import { mintTo } from '../support/mint.ts'
+import { openDatabase } from '../support/open-database.ts'
 import { eventually } from '../support/process.ts'
+import {
+  blockOf,
+  type Plan,
+  putSeeded,
+  seedDeployment,
+  seedHeartbeat,
+  seedRows,
+  seedToken,
+  walletOf,
+} from '../support/seed-index.ts'
+import { THIRD, thirdFacts, threeChains, threeIds, unreachable } from '../support/three-chains.ts'
 
 /*
- * A third chain is a change of the environment alone. Three nodes, a worker and an API run as in production, with the
- * life of an event on each chain. The name, symbol and decimals of the third chain come from the environment.
+ * A third chain is a change of the environment alone. An API runs as in production over an index with rows of three
+ * chains, whose nodes are out of reach. The name, symbol and decimals of the third chain come from the environment. The
+ * life of events on real nodes is in `third-chain-nodes.service.test.ts`.
  */
 
-const THIRD = 137
-const facts = { name: 'Polygon', symbol: 'POL', paymentDecimals: { USDC: 8 } }
-const locals = [
-  { chainId: 8453, ...factsOf(8453) },
-  { chainId: 56, ...factsOf(56) },
-  { chainId: THIRD, ...facts },
-]
-const ids = locals.map(({ chainId }) => chainId)
-const diamond = `0x${'1'.repeat(40)}` as const
 const unsupported = 'unsupported chainId: expected one of 8453, 56, 137'
+/** Rows of each kind on each chain. The fourth event is settled. */
+const ROWS = { events: 4, deposits: 2, positions: 2 }
+const plan: Plan = { token: seedToken, rowsABlock: 2, wallets: 3, events: 4 }
+const tip = blockOf(10n)
+const fees = {
+  ...{ eventCreationFee: 5n, hedgerFeeRate: 5_000n, hedgerPayoutFeeRate: 5_000n },
+  ...{ lpProfitFeeRate: 50_000n, creatorLoyaltyRate: 100_000n },
+}
+/** It has rows on every chain. */
+const wallet = walletOf(1)
 
 const closers = createClosers()
-const accounts = createAccounts()
-const donor = accounts.users.at(-1)
+let database: ReturnType<typeof openDatabase>
 let environment: Readonly<Record<string, string>>
-let outcomes: readonly Awaited<ReturnType<typeof runLifecycle>>[]
 let api: Awaited<ReturnType<typeof startApi>>
 
-const startChain = async (local: (typeof locals)[number]): Promise<SandboxChain> => {
-  const node = await startAnvil({ chainId: local.chainId, blockTime: 1 })
-  closers.add(`node ${local.chainId}`, node, (it) => it.close())
-  const chain = await deployOn(node.url, local, accounts)
-  if (donor === undefined) throw new Error('the sandbox has no users')
-  for (const { address, decimals } of chain.tokens)
-    await mintTo(node.url, accounts.owner.account, address, [donor.account.address], 10n ** BigInt(decimals + 6))
-  return chain
-}
+/** The worker reached every chain just now. */
+const beat = (): Promise<void> =>
+  database.run(async (handle) => {
+    for (const chainId of threeIds) await seedHeartbeat(handle, chainId, tip)
+  })
 
 const Body = z.looseObject({ data: z.any(), meta: z.any().optional(), error: z.any().optional() }).partial()
 
@@ -61,90 +63,83 @@ const startApi = async (more: Readonly<Record<string, string>> = {}) => {
     const response = await fetch(`${url}${path}`, init)
     return { status: response.status, ...Body.parse(await response.json()) }
   }
-  await eventually(
-    'the API is ready',
-    () =>
-      ask('/readyz').then(
-        ({ status }) => status === 200,
-        () => false,
-      ),
-    60_000,
-  )
+  const isReady = async (): Promise<boolean> => {
+    if (started.hasExited()) throw new Error(started.tail())
+    await beat()
+    return (await ask('/readyz').catch(() => undefined))?.status === 200
+  }
+  await eventually('the API is ready', isReady, 60_000)
   return { url, ask }
 }
 
-/** Time for the actions before an event's expiry, in seconds. */
-const OPEN_SECONDS = 120
-
-/** Runs the life of an event on a chain. The node's clock skips the time until its expiry. */
-const play = (chain: SandboxChain) => {
-  const node = createTestClient({ mode: 'anvil', transport: http(chain.rpcUrl) })
-  const skip = (line: string): void => {
-    if (line.includes('position')) void node.increaseTime({ seconds: OPEN_SECONDS })
-  }
-  return runLifecycle(api.url, { chainId: chain.chainId, token: 'usdc' }, skip, OPEN_SECONDS)
-}
-
 beforeAll(async () => {
-  const [database, ...chains] = await Promise.all([createTestDatabase(), ...locals.map(startChain)])
-  closers.add('database', database, (it) => it.close())
+  const store = await createTestDatabase()
+  closers.add('database', store, (it) => it.close())
+  database = openDatabase(store.url, { maxConnections: 2 })
+  closers.add('connections', database, (it) => it.close())
+  for (const { chainId, ...facts } of threeChains) {
+    const deployment = { ...seedDeployment(8453), chainId, ...facts }
+    const observed = {
+      events: [],
+      deposits: [],
+      positions: [],
+      protocol: { fees, paused: false, total: 4n, loupeHash: null },
+    }
+    await database.transaction(async (handle, copy) => {
+      await putSeeded(handle, copy, chainId, tip, seedRows(plan, ROWS), deployment)
+      await storeObservations(handle, chainId, tip, observed, createRenderer(deployment))
+    })
+  }
   environment = {
     ...longTimeouts,
-    CHAINS: ids.join(),
-    ...Object.assign({}, ...chains.map(chainVariables)),
-    DATABASE_URL: database.url,
-    POLL_MS: '100',
+    CHAINS: threeIds.join(),
+    ...unreachable(threeChains),
+    DATABASE_URL: store.url,
     DRAIN_MS: '0',
-    LOG_LEVEL: 'warn',
+    LOG_LEVEL: 'fatal',
     METRICS_PORT: 'off',
   }
-  const worker = await startProcess('worker', environment)
-  closers.add('worker', worker, (it) => it.stop())
   api = await startApi()
-  outcomes = await Promise.all(chains.map(play))
 }, 120_000)
+beforeEach(beat)
 afterAll(() => closers.close())
 
-/** The settlements of all chains, once the index has them. */
-const settlements = async ({ ask }: typeof api, count: number): Promise<{ chainId: number }[]> => {
-  let found: { chainId: number }[] = []
-  await eventually('every settlement is in the feed', async () => {
-    found = (await ask('/v1/hedge/settlements')).data
-    return found.length === count
-  })
-  return found
-}
-
 describe('with a third chain in the environment', () => {
-  test('an event lives on each chain as the equations of the protocol have it', () => {
-    for (const outcome of outcomes)
-      for (const { actual, expected } of Object.values(outcome)) expect(actual).toBe(expected)
-  })
-
   test('the chains are listed in the order of CHAINS, with the facts of the environment', async () => {
     const { data } = await api.ask('/v1/chains')
-    expect(data.map(({ chainId }: { chainId: number }) => chainId)).toEqual(ids)
-    expect(data[2]).toMatchObject({ chainId: THIRD, ...facts, usdt: null })
+    expect(data.map(({ chainId }: { chainId: number }) => chainId)).toEqual(threeIds)
+    expect(data[2]).toMatchObject({ chainId: THIRD, ...thirdFacts, usdt: null })
   })
 
   test('readiness and status report every chain', async () => {
     for (const path of ['/readyz', '/status']) {
       const { status, data } = await api.ask(path)
       expect([path, status]).toEqual([path, 200])
-      expect(data.chains.map(({ chainId }: { chainId: number }) => chainId)).toEqual(ids)
+      expect(data.chains.map(({ chainId }: { chainId: number }) => chainId)).toEqual(threeIds)
     }
   })
 
   test('lists and the feed merge the rows of every chain, and narrow them to the chains that are asked for', async () => {
-    const chainsOf = async (query: string): Promise<number[]> => {
-      const { data, meta } = await api.ask(`/v1/hedge/events?order=asc${query}`)
-      expect(meta.asOf.map(({ chainId }: { chainId: number }) => chainId)).toHaveLength(data.length)
-      return data.map(({ chainId }: { chainId: number }) => chainId)
+    const chainsOf = async (list: string, query = ''): Promise<number[]> => {
+      const { data, meta } = await api.ask(`/v1/hedge/${list}${query}`)
+      const found: number[] = data.map(({ chainId }: { chainId: number }) => chainId)
+      if (list === 'events')
+        expect(meta.asOf.map(({ chainId }: { chainId: number }) => chainId).toSorted()).toEqual(
+          [...new Set(found)].toSorted(),
+        )
+      return found.toSorted()
     }
-    expect(new Set(await chainsOf(''))).toEqual(new Set(ids))
-    expect(new Set(await chainsOf(`&chainId=${THIRD},56`))).toEqual(new Set([THIRD, 56]))
-    expect(await chainsOf(`&chainId=${THIRD}`)).toEqual([THIRD])
-    expect(new Set((await settlements(api, 3)).map(({ chainId }) => chainId))).toEqual(new Set(ids))
+    const rowsOf = (chains: readonly number[], count: number) =>
+      chains.flatMap((chainId) => Array(count).fill(chainId)).toSorted()
+    for (const [list, count] of [
+      ['events', ROWS.events],
+      ['settlements', 1],
+    ] as const) {
+      expect(await chainsOf(list)).toEqual(rowsOf(threeIds, count))
+      expect(await chainsOf(list, `?chainId=${THIRD}`)).toEqual(rowsOf([THIRD], count))
+    }
+    // The feed narrows to one chain.
+    expect(await chainsOf('events', `?chainId=${THIRD},56`)).toEqual(rowsOf([THIRD, 56], ROWS.events))
   })
 
   test('the pages of a list cover every chain', async () => {
@@ -155,15 +150,17 @@ describe('with a third chain in the environment', () => {
       if (meta.nextCursor === null) break
       cursor = encodeURIComponent(meta.nextCursor)
     }
-    expect(seen.toSorted()).toEqual(ids.flatMap((id) => [id, id]).toSorted())
+    expect(seen.toSorted()).toEqual(threeIds.flatMap((id) => [id, id]).toSorted())
   })
 
-  test('a portfolio has a part for every chain, and shows what the wallet has on the third', async () => {
-    const { data: events } = await api.ask(`/v1/hedge/events?chainId=${THIRD}`)
-    const wallet: string = events[0].creator
+  test('a portfolio has a part for every chain, with the symbol and decimals of its token', async () => {
     const { data: one } = await api.ask(`/v1/wallets/${wallet}/portfolio?state=all`)
-    expect(one.chains).toMatchObject(ids.map((chainId) => ({ chainId, status: 'ok' })))
-    expect(one.events).toMatchObject([{ chainId: THIRD, symbol: 'USDC', decimals: 8 }])
+    expect(one.chains).toMatchObject(threeIds.map((chainId) => ({ chainId, status: 'ok' })))
+    const tokens = one.events.map(({ chainId, symbol, decimals }: Record<string, unknown>) => [
+      chainId,
+      `${symbol} ${decimals}`,
+    ])
+    expect(Object.fromEntries(tokens)).toEqual({ 8453: 'USDC 6', 56: 'USDC 18', [THIRD]: 'USDC 8' })
     const { data: many } = await api.ask('/v1/wallets/portfolio', { wallets: [wallet], chainIds: [56, THIRD] })
     expect(many[0].chains.map(({ chainId }: { chainId: number }) => chainId)).toEqual([56, THIRD])
   })
@@ -179,7 +176,7 @@ describe('with a third chain in the environment', () => {
       api.ask('/v1/hedge/fees?chainId=1'),
       api.ask('/v1/hedge/events?chainId=8453,1'),
       api.ask('/v1/hedge/settlements?chainId=1'),
-      api.ask('/v1/wallets/portfolio', { wallets: [donor?.account.address], chainIds: [1] }),
+      api.ask('/v1/wallets/portfolio', { wallets: [wallet], chainIds: [1] }),
       api.ask('/v1/tx/hedge/pause', { chainId: 1 }),
       api.ask('/v1/tx/broadcast', { chainId: 1, signedTx: '0x02' }),
     ])
@@ -197,15 +194,14 @@ describe('with a third chain in the environment', () => {
 })
 
 test('rows of chains that are not configured any more are left out, and the others are answered as before', async () => {
-  await settlements(api, 3)
   const alone = await startApi({ CHAINS: String(THIRD) })
   const listed = async (path: string): Promise<number[]> =>
     (await alone.ask(path)).data.map(({ chainId }: { chainId: number }) => chainId)
   expect(await listed('/v1/chains')).toEqual([THIRD])
-  expect(await listed('/v1/hedge/events')).toEqual([THIRD])
+  expect(new Set(await listed('/v1/hedge/events'))).toEqual(new Set([THIRD]))
   expect(await listed('/v1/hedge/settlements')).toEqual([THIRD])
   // A client that kept an answer of the three chains gets the other answer, and not a 304.
-  for (const path of ['/v1/hedge/events', '/v1/hedge/settlements', `/v1/wallets/${donor?.account.address}/portfolio`]) {
+  for (const path of ['/v1/hedge/events', '/v1/hedge/settlements', `/v1/wallets/${wallet}/portfolio`]) {
     let tag: string | null = null
     await eventually(`a tag of ${path}`, async () => {
       tag = (await fetch(`${api.url}${path}`)).headers.get('etag')
@@ -226,22 +222,4 @@ test('rows of chains that are not configured any more are left out, and the othe
   expect(described).toContain(`"chainId":${THIRD}`)
   expect(described.match(/"chainId":\d+/g)?.filter((text) => text !== `"chainId":${THIRD}`)).toEqual([])
   expect(described).not.toContain('"8453,56"')
-})
-
-test('a worker of as many chains as can be configured writes log lines only, with no warning of the runtime', async () => {
-  const others = Array.from({ length: MAX_CHAINS - 1 }, (_, at) => 1_001 + at)
-  // Their nodes are out of reach: what the worker does for each chain goes on all the same.
-  const ofOthers = others.map((chainId) => ({
-    ...chainVariables({ chainId, rpcUrl: 'http://127.0.0.1:9', diamond, ...facts, tokens: [], deployBlock: 0 }),
-    [`USDC_ADDRESS_${chainId}`]: diamond,
-    [`USDC_DECIMALS_${chainId}`]: '6',
-  }))
-  const chains = { CHAINS: [THIRD, ...others].join(), ...Object.assign({}, ...ofOthers) }
-  const many = await startProcess('worker', { ...environment, ...chains })
-  closers.add('worker of many chains', many, (it) => it.stop())
-  await eventually('the worker has failed to reach every one of them', () =>
-    others.every((chainId) => many.logged(new RegExp(`"chainId":${chainId},.*"index step failed"`)).length > 0),
-  )
-  await many.stop()
-  expect(many.logged(/^(?!\{)/)).toEqual([])
 })

@@ -166,13 +166,24 @@ export const seedRows = (
   }
 }
 
-/** Writes rows up to a block, which becomes the newest, and records that the worker saw the chain. */
+/** Records that the worker saw the chain, with this block as its newest. */
+export const seedHeartbeat = (handle: Handle, chainId: ChainId, head: StoredBlock): Promise<void> =>
+  saveHeartbeat(handle, chainId, {
+    ...{ head, proven: null, source: 'logs', problem: null },
+    nodes: { endpoints: [], halted: false, hasLogs: true },
+  })
+
+/**
+ * Writes rows up to a block, which becomes the newest, and records that the worker saw the chain. Rows are rendered for
+ * a deployment that is configured with the seeded token, unless another is given.
+ */
 export const putSeeded = async (
   handle: Handle,
   copy: Copy,
   chainId: ChainId,
   upTo: StoredBlock,
   rows: Rows,
+  deployment = seedDeployment(chainId),
 ): Promise<void> => {
   const { events = [], deposits = [], positions = [] } = rows
   await insertFacts(
@@ -190,14 +201,11 @@ export const putSeeded = async (
       positions: positions.map(({ seen }) => seen),
       protocol: null,
     },
-    createRenderer(seedDeployment(chainId)),
+    createRenderer(deployment),
   )
   await addAnchor(handle, chainId, upTo, true)
   await moveCursor(handle, chainId, upTo)
-  await saveHeartbeat(handle, chainId, {
-    ...{ head: upTo, proven: null, source: 'logs', problem: null },
-    nodes: { endpoints: [], halted: false, hasLogs: true },
-  })
+  await seedHeartbeat(handle, chainId, upTo)
 }
 
 /** The same in a separate transaction. */
