@@ -20,7 +20,7 @@ export const longestFiles: Readonly<Record<string, number>> = {
   'test/indexer/feed.service.test.ts': 18,
   'test/client/execute.service.test.ts': 18,
   'test/plans/claims.service.test.ts': 17,
-  'test/repo/canary.service.test.ts': 16,
+  'test/repo/canary.service.test.ts': 19,
   'test/pricing/calibration-sets.service.test.ts': 16,
   'test/indexer/observer.service.test.ts': 16,
   'test/repo/deployment.service.test.ts': 14,
