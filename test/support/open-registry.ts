@@ -14,7 +14,7 @@ export const failed = (message: string): Outcome<unknown> => ({
   ok: false,
   error: new NodeError({ code: -32_000, message }),
 })
-export const late = <T>(ms: number, value: T): Promise<T> => new Promise((resolve) => setTimeout(resolve, ms, value))
+const late = <T>(ms: number, value: T): Promise<T> => new Promise((resolve) => setTimeout(resolve, ms, value))
 export const down = new NodeUnreachable('down', { kind: 'unanswered' })
 
 export const up: Answer = () => [ok(8453), ok(null)]
