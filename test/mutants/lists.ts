@@ -2,6 +2,7 @@ import type { Faults } from './fault.ts'
 import { apiFaults } from './faults/api.ts'
 import { pageFaults } from './faults/api-pages.ts'
 import { restFaults } from './faults/api-rest.ts'
+import { auditFaults } from './faults/audit.ts'
 import { chainFaults } from './faults/chain.ts'
 import { clientFaults } from './faults/client.ts'
 import { clientRestFaults } from './faults/client-rest.ts'
@@ -13,6 +14,7 @@ import { pricingFaults } from './faults/pricing.ts'
 import { pricingMarketFaults } from './faults/pricing-market.ts'
 import { protocolFaults } from './faults/protocol.ts'
 import { readsFaults } from './faults/reads.ts'
+import { sandboxFaults } from './faults/sandbox.ts'
 import { webhooksFaults } from './faults/webhooks.ts'
 
 /** All lists of faults. A file is in one of them. */
@@ -20,6 +22,7 @@ export const lists: readonly Faults[] = [
   apiFaults,
   pageFaults,
   restFaults,
+  auditFaults,
   chainFaults,
   clientFaults,
   clientRestFaults,
@@ -31,5 +34,6 @@ export const lists: readonly Faults[] = [
   pricingMarketFaults,
   protocolFaults,
   readsFaults,
+  sandboxFaults,
   webhooksFaults,
 ]

@@ -5,7 +5,8 @@ import { summary } from '../../src/sandbox/summary.ts'
 
 const address = `0x${'12'.repeat(20)}` as const
 const chain = { chainId: 8453, rpcUrl: 'http://127.0.0.1:8545', diamond: address, tokens: [] }
-const text = summary('http://api', 'sandbox.env', [chain], createAccounts(), [])
+const other = { ...chain, chainId: 56 }
+const text = summary('http://api', 'sandbox.env', [chain, other], createAccounts(), ['fast blocks'])
 const { paths } = JSON.parse(readFileSync('docs/openapi.json', 'utf8'))
 
 test('the calls of the summary are paths of the API, with quotes where a shell needs them', () => {
@@ -21,4 +22,19 @@ test('the calls of the summary are paths of the API, with quotes where a shell n
 test('the summary has a call of each feed', () => {
   expect(text).toContain("curl -s 'http://api/v1/changes?types=wallet&limit=3'")
   expect(text).toContain("curl -s 'http://api/v1/hedge/settlements?chainId=8453&finality=finalized&limit=3'")
+})
+
+test('the summary has each account once with its role, each chain and each note', () => {
+  const roles = [...text.matchAll(/^ {2}(\d) {2}0x\w{40} {2}0x\w{64} {2}(.+)$/gm)].map(
+    ([, index, role]) => `${index} ${role}`,
+  )
+  expect(roles).toEqual([
+    '0 owner, oracle admin',
+    ...['1 oracle', '2 oracle', '3 oracle'],
+    ...['4 user', '5 user', '6 user', '7 user', '8 user', '9 user'],
+  ])
+  expect(text).toContain('\n  fast blocks\n')
+  expect(text).toContain('\n  56    node ')
+  expect(text).toContain('/v1/hedge/events/56/9/utilization')
+  expect(createAccounts().engine.index).toBe(16)
 })
