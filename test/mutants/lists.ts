@@ -4,6 +4,7 @@ import { pageFaults } from './faults/api-pages.ts'
 import { restFaults } from './faults/api-rest.ts'
 import { auditFaults } from './faults/audit.ts'
 import { chainFaults } from './faults/chain.ts'
+import { cliFaults } from './faults/cli.ts'
 import { clientFaults } from './faults/client.ts'
 import { clientRestFaults } from './faults/client-rest.ts'
 import { dbFaults } from './faults/db.ts'
@@ -24,6 +25,7 @@ export const lists: readonly Faults[] = [
   restFaults,
   auditFaults,
   chainFaults,
+  cliFaults,
   clientFaults,
   clientRestFaults,
   dbFaults,
