@@ -42,7 +42,7 @@ test.each([
 })
 
 test.each([
-  [['migrat'], 'unknown command migrat: did you mean migrate? node dist/cli.js help lists all'],
+  [['migrates'], 'unknown command migrates: did you mean migrate? node dist/cli.js help lists all'],
   [['qqqqqqqqqqqq'], 'unknown command qqqqqqqqqqqq: node dist/cli.js help lists all'],
   [['webhooks', 'ad'], 'unknown command of webhooks: ad: did you mean add? node dist/cli.js webhooks help lists all'],
   [['webhooks', 'help', 'ad'], 'unknown command of webhooks: ad: did you mean add?'],
