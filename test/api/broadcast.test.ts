@@ -170,7 +170,7 @@ test('only a bounded number of broadcasts wait, those of each client in turns', 
       ...{ method: 'POST', url: '/v1/tx/broadcast', remoteAddress: address },
       payload: { chainId: 8453, signedTx: transaction },
     })
-  const flood = Array.from({ length: 1_500 }, () => send('192.0.2.1'))
+  const flood = Array.from({ length: 600 }, () => send('192.0.2.1'))
   const one = await send('192.0.2.2')
   const answers = await Promise.all(flood)
   expect(one.statusCode).toBe(200)

@@ -5,6 +5,7 @@ import { protocolAbi } from '../../src/abi/protocol.generated.ts'
 import { openEngine } from '../../src/pricing/engine.ts'
 import { QuoteRequest } from '../../src/pricing/messages.ts'
 import { engineOptions } from '../support/engine.ts'
+import { receiptOf } from '../support/receipt.ts'
 import { type NewEvent, useProtocol } from '../support/use-protocol.ts'
 
 const { client, send, outcome, newEvent, owner, creator, diamond, now } = await useProtocol()
@@ -57,7 +58,7 @@ test('while a chain produces a block every 2 s, every signed quote is accepted a
     }
     expect(simulated.length).toBeGreaterThanOrEqual(8)
     expect(simulated.filter((result) => result !== 'success')).toEqual([])
-    const receipts = await Promise.all(sent.map((hash) => client.getTransactionReceipt({ hash })))
+    const receipts = await Promise.all(sent.map((hash) => receiptOf(client, hash)))
     expect(receipts.map(({ status }) => status)).toEqual(sent.map(() => 'success'))
   } finally {
     watching.abort()

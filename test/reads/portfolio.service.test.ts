@@ -12,6 +12,7 @@ import { openApp } from '../support/app.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { indexAll } from '../support/index-all.ts'
 import { eventually } from '../support/process.ts'
+import { receiptOf } from '../support/receipt.ts'
 import { startWorld } from '../support/world.ts'
 
 type Api = Awaited<ReturnType<typeof openApp>>
@@ -242,7 +243,7 @@ test('the request of each claimable amount builds a claim that pays the amount m
         gas: 1_000_000n,
       })
       await world.actions.node.mine({ blocks: 1 })
-      expect((await reader().getTransactionReceipt({ hash })).status).toBe('success')
+      expect((await receiptOf(reader(), hash)).status).toBe('success')
       const gain = (await world.actions.balance(token as Address, wallet.account.address)) - before
       expect(gain).toBe(BigInt(amount) - (BigInt(amount) * FEES[kind]) / 1_000_000n)
       paid.push(kind)
