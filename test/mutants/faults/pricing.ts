@@ -13,7 +13,11 @@ export const pricingFaults: Faults = {
     ],
   },
   'src/pricing/kernel/option.ts': {
-    tests: ['test/pricing/kernel-bounds.test.ts', 'test/pricing/kernel.test.ts'],
+    tests: [
+      'test/pricing/calibrate-bounds.test.ts',
+      'test/pricing/kernel-bounds.test.ts',
+      'test/pricing/kernel.test.ts',
+    ],
     faults: [
       ["Math.max(type === 'call' ? forward - strike : strike - forward, 0)", 'Math.max(forward - strike, 0)'],
       ['const d2 = moneyness / v - v / 2', 'const d2 = moneyness / v + v / 2'],
@@ -44,7 +48,11 @@ export const pricingFaults: Faults = {
     ],
   },
   'src/pricing/kernel/jumps.ts': {
-    tests: ['test/pricing/kernel-bounds.test.ts', 'test/pricing/kernel.test.ts'],
+    tests: [
+      'test/pricing/calibrate-bounds.test.ts',
+      'test/pricing/kernel-bounds.test.ts',
+      'test/pricing/kernel.test.ts',
+    ],
     faults: [
       ['const TERMS = 50', 'const TERMS = 30'],
       ['jumpMean + jumpStd ** 2 / 2', 'jumpMean + jumpStd / 2'],
@@ -94,7 +102,7 @@ export const pricingFaults: Faults = {
     ],
   },
   'src/pricing/calibrate/calibrate.ts': {
-    tests: ['test/pricing/calibrate.test.ts'],
+    tests: ['test/pricing/calibrate-bounds.test.ts', 'test/pricing/calibrate.test.ts'],
     faults: [
       ['returns.length >= FEWEST_RETURNS_TO_FIT', 'returns.length > FEWEST_RETURNS_TO_FIT'],
       ['returns.length >= FEWEST_RETURNS_TO_SAMPLE', 'returns.length > FEWEST_RETURNS_TO_SAMPLE'],
@@ -109,7 +117,7 @@ export const pricingFaults: Faults = {
     ],
   },
   'src/pricing/calibrate/jumps.ts': {
-    tests: ['test/pricing/calibrate.test.ts'],
+    tests: ['test/pricing/calibrate-bounds.test.ts', 'test/pricing/calibrate.test.ts'],
     faults: [
       ['if (index < LOCAL_RETURNS) return r', 'if (index <= LOCAL_RETURNS) return r'],
       ['const LOCAL_RETURNS = 60', 'const LOCAL_RETURNS = 59'],
