@@ -25,10 +25,12 @@ describe('a scale', () => {
   })
 })
 
-test.each([
-  [amountText, [0, '0.00'], [0.5, '0.5'], [-0.001234, '−0.00123'], [1, '1.00'], [-2_000, '−2,000.00']],
-  [tickText, [999_999, '999,999'], [1e6, '1M'], [2.5e6, '2.5M'], [-1e6, '−1M'], [0.25, '0.25']],
-  [rateText, [12, '12'], [0.0001234, '0.000123'], [-0, '0']],
-] as const)('numbers are written for readers: %o', (write, ...cases) => {
-  expect(cases.map(([value]) => write(value))).toEqual(cases.map(([, text]) => text))
+const written: readonly (readonly [(value: number) => string, Readonly<Record<string, number>>])[] = [
+  [amountText, { '0.00': 0, '0.5': 0.5, '−0.00123': -0.001234, '1.00': 1, '−2,000.00': -2_000 }],
+  [tickText, { '999,999': 999_999, '1M': 1e6, '2.5M': 2.5e6, '−1M': -1e6, '0.25': 0.25 }],
+  [rateText, { 12: 12, '0.000123': 0.0001234, 0: -0 }],
+]
+
+test.each(written)('numbers are written for readers: %o %o', (write, cases) => {
+  for (const [text, value] of Object.entries(cases)) expect(write(value)).toBe(text)
 })
