@@ -194,7 +194,7 @@ export const pricingFaults: Faults = {
     ],
   },
   'src/pricing/model.ts': {
-    tests: ['test/pricing/quote.test.ts', 'test/pricing/values.test.ts'],
+    tests: ['test/pricing/model-values.test.ts', 'test/pricing/quote.test.ts', 'test/pricing/values.test.ts'],
     faults: [
       ['365 * 86_400', '366 * 86_400'],
       ['volMarkups[classification.tier] ?? 1', '1'],
@@ -205,7 +205,7 @@ export const pricingFaults: Faults = {
     ],
   },
   'src/pricing/inputs.ts': {
-    tests: ['test/pricing/quote.test.ts'],
+    tests: ['test/pricing/model-values.test.ts', 'test/pricing/quote.test.ts'],
     faults: [
       ['const SPOT_CLOSES = 61', 'const SPOT_CLOSES = 30'],
       ['persistence: alpha + beta', 'persistence: beta'],
@@ -243,7 +243,7 @@ export const pricingFaults: Faults = {
     ],
   },
   'src/pricing/values.ts': {
-    tests: ['test/pricing/values.test.ts'],
+    tests: ['test/pricing/model-values.test.ts', 'test/pricing/values.test.ts'],
     faults: [
       ['payoutCap === 0n || (', '('],
       ['payoutCap > strike : payoutCap < strike', 'payoutCap >= strike : payoutCap < strike'],
