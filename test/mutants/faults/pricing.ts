@@ -261,7 +261,7 @@ export const pricingFaults: Faults = {
     ],
   },
   'src/pricing/pair.ts': {
-    tests: ['test/pricing/tiers.test.ts', 'test/pricing/quote.test.ts'],
+    tests: ['test/pricing/pair.test.ts'],
     faults: [
       ['|| base === quote', ''],
       ['([A-Z]{3})$/', '([A-Z]{3})/'],
