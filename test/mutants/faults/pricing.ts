@@ -216,7 +216,7 @@ export const pricingFaults: Faults = {
     ],
   },
   'src/pricing/quote.ts': {
-    tests: ['test/pricing/quote.test.ts', 'test/pricing/signing.test.ts'],
+    tests: ['test/pricing/model-values.test.ts', 'test/pricing/quote.test.ts', 'test/pricing/signing.test.ts'],
     faults: [
       ['if (strikeAbove && range.payoutCap <= range.strike)', 'if (strikeAbove && range.payoutCap < range.strike)'],
       ['if (!strikeAbove && range.payoutCap >= range.strike)', 'if (!strikeAbove && range.payoutCap > range.strike)'],
