@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm'
+import { Client } from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { announce } from '../../src/db/changes/changes.ts'
 import { resumeFeed, suspendFeed } from '../../src/db/changes/feed.ts'
@@ -7,18 +8,28 @@ import { moveCursor } from '../../src/db/index/write.ts'
 import type { Database } from '../../src/db/pool.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'
+import { eventually } from '../support/process.ts'
 import { blockOf } from '../support/seed-index.ts'
 
 const [chainId, other] = [8453, 56]
 
+/** The lock that a statement of this database waits for. */
+const WAITING =
+  'SELECT FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE NOT granted AND datname = current_database()'
+
 let store: TestDatabase
 let database: Database
+/** A connection apart from the pool, whose connections may all wait. */
+let watcher: Client
 
 beforeAll(async () => {
   store = await createTestDatabase()
   database = openDatabase(store.url, { maxConnections: 2 })
+  watcher = new Client(store.url)
+  await watcher.connect()
 })
 afterAll(async () => {
+  await watcher?.end()
   await database?.close()
   await store?.close()
 })
@@ -160,6 +171,29 @@ test('numbers that were taken without the feed raise the floors of all chains th
     [other, reset, 'unannounced'],
     [1, null, 'backfill'],
   ])
+})
+
+test('of two changes at once, only the first raises the floors for numbers that were taken without the feed', async () => {
+  await resume()
+  await commit(withBits({ 'event:1': 1 }))
+  await run('UPDATE change_counter SET last = last + 1')
+  let release = (): void => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  let first = 0
+  const slow = database.transaction(async (handle) => {
+    first = await announce(handle, chainId, withBits({ 'event:2': 1 }))
+    await held
+  })
+  await eventually('the first one has its number', () => first > 0)
+  const fast = commit(withBits({ 'event:3': 1 }))
+  const isWaiting = async () => (await watcher.query(WAITING)).rowCount === 1
+  await eventually('the second one waits', isWaiting)
+  release()
+  await slow
+  expect(await fast).toBeGreaterThan(first)
+  expect(await floors()).toEqual([[chainId, first, 'unannounced']])
 })
 
 const epoch = async () => (await run('SELECT epoch FROM change_counter')).rows[0]?.epoch

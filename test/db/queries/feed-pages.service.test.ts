@@ -30,6 +30,8 @@ const rows: readonly Row[] = [
   row('event', '9', { chainId: 56, events: 125 }),
   row('event', '9', { chainId: 137, events: 126 }),
   row('event', '10', { events: 250 }),
+  // Of another chain: each column of its numbers has more rows than a short page.
+  ...[101, 102, 103, 104, 105, 106].map((events) => row('wallet', `0xc${events}`, { chainId: 1, events })),
 ]
 
 /** Every item by its number. */
@@ -58,6 +60,7 @@ beforeAll(async () => {
       { chainId: 8453, seq: 50, reason: 'backfill' },
       { chainId: 56, seq: 125, reason: 'rebuilt' },
       { chainId: 137, seq: null, reason: 'operator' },
+      { chainId: 1, seq: 50, reason: 'backfill' },
     ])
     await handle.insert(feedEpochs).values({ epoch: 'old', last: 110 })
   })
@@ -128,6 +131,7 @@ test.each<[string, Partial<FeedFilter>, readonly number[]]>([
   ],
   ['of named events', { types: ['event'], keys: ['7', '0xaa'] }, [105, 150]],
   ['of unknown names', { types: ['event'], keys: ['11'] }, []],
+  ['of many wallets', { types: ['wallet'], chainIds: [1] }, [101, 102, 103, 104, 105, 106]],
 ])('a page %s has only these', async (_, filter, expected) => {
   expect((await read(at(60), filter)).items.map(([seq]) => seq)).toEqual(expected)
   // In pages of one item.
@@ -152,7 +156,8 @@ describe('a bound', () => {
   })
 
   test('before the cursor leaves the cursor where it is', async () => {
-    expect(await read(at(150), {}, 100, 140)).toMatchObject({ items: [], resets: [], next: at(150), hasMore: false })
+    for (const cursor of [at(150), at(110, 'old')])
+      expect(await read(cursor, {}, 100, 100)).toMatchObject({ items: [], resets: [], next: cursor, hasMore: false })
   })
 })
 

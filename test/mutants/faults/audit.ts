@@ -1,6 +1,7 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are parts of source files
 import type { Faults } from '../fault.ts'
 
-const slices = ['test/indexer/audit-slice.service.test.ts']
+const slices = ['test/indexer/audit-findings.service.test.ts']
 const whole = ['test/indexer/audit.service.test.ts']
 
 export const auditFaults: Faults = {
@@ -36,11 +37,38 @@ export const auditFaults: Faults = {
       ['records.length + cleared.length > 0) await', 'records.length > 0) await'],
       ['records.length + cleared.length > 0) await', 'cleared.length > 0) await'],
       ["if (verdict === 'withdrawn') log.warn", "if (verdict !== 'withdrawn') log.warn"],
+      [
+        "decided.push({ ...it, created: [], observed: [], verdict: 'cleared' })",
+        "decided.push({ ...it, verdict: 'cleared' })",
+      ],
+      ['return decideObserved(again, slice, { ...it, created: [] })', "return { ...it, verdict: 'withdrawn' }"],
+      ['if (part === null) return []', 'if (part !== null) return []'],
+      ["kind === 'chain' ? { subject: kind, id: 0n }", "kind === 'chain' ? { subject: kind, id }"],
+      ['await lockRefreshQueue(handle, chainId)\n', '\n'],
+      ['for (const record of records) await repair(handle, chainId, slice.anchor, record)\n', ''],
+      ["touchingAll('repaired')", 'touchingAll(null)'],
+      ['return true\n  } catch', 'return false\n  } catch'],
+      ['else throw fault\n', ''],
+      ['repaired: repairs[verdict]', 'repaired: true'],
+      ['last === undefined ? null : describe(last)', 'last === undefined ? null : describe(open[0] ?? last)'],
     ],
   },
   'src/indexer/audit/compare.ts': {
-    tests: slices,
+    tests: ['test/indexer/audit-compare.test.ts'],
     faults: [
+      ["type: 'settled', settledAt, triggered, settlementPrice", "type: 'settled', settledAt, triggered"],
+      ['return [`settlements ${id}: type is', 'return [`settlements: type is'],
+      ["texts * columnsOf(table, 'text').length", "rows * columnsOf(table, 'text').length"],
+      ['onChain: exists.length', 'onChain: ids.length'],
+      ['exists.filter((id) => !onChain?.has(id))', 'ids.filter((id) => !onChain?.has(id))'],
+      ['(isCreated || onChain?.has(id)) && rows', 'rows'],
+      ['&& rows[table]?.has(id)', ''],
+      ['isWaiting ? difference.id : []', 'isWaiting ? [] : difference.id'],
+      [
+        'row[column] === onChain[column]',
+        'row[column] == onChain[column]',
+        'no two types of a column are equal by conversion',
+      ],
       ['if (row == null) return onChain == null ? [] :', 'if (row == null) return'],
       ['if (onChain == null) return [', 'if (onChain != null) return ['],
       ['if (settledAt !== 0n)', 'if (settledAt === 0n)'],

@@ -14,6 +14,7 @@ export const dbFaults: Faults = {
       ['scopes.size === 0 && !all && many === 0', 'scopes.size === 0 && !all'],
       ['scopes.size === 0 && !all && many === 0', 'scopes.size === 0 && many === 0'],
       ["    await handle.execute(sql`SELECT pg_notify(${CHANNEL}, '')`)\n", ''],
+      ['FROM ${changeCounter} FOR UPDATE', 'FROM ${changeCounter}'],
       ['Math.max(1, rows.length + many)', 'Math.max(1, rows.length)'],
       ['Math.max(1, rows.length + many)', 'rows.length + many'],
       ['all || scopes.size > MOST_LOGGED', 'all || scopes.size >= MOST_LOGGED'],

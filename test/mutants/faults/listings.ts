@@ -398,6 +398,7 @@ export const listingsFaults: Faults = {
       ['revertOf(error).reason === OVERFLOW ? overflow() : null', 'overflow()'],
       ['if (payoffOverflows(range, hypoSettlement, notional)) throw overflow()', ''],
       ["...call('owner'), slot: ownerSlot", "...call('owner'), slot: pendingOwnerSlot"],
+      ["...call('pendingOwner'), slot: pendingOwnerSlot", "...call('pendingOwner'), slot: ownerSlot"],
       ['resourceOf([chainId], scope.ofWallet(addr))', 'resourceOf([chainId], scope.protocolScope)'],
       ['payout: payoff(range, hypoSettlement, notional)', 'payout: payoff(range, notional, hypoSettlement)'],
       ['proposal.executeAfter > 0n', 'proposal.executeAfter >= 0n'],

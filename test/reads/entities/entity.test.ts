@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { NodeError, noBytes } from '../../../src/chain/rpc/errors.ts'
 import { ServiceError, unavailable } from '../../../src/lib/errors.ts'
 import { type Call, call } from '../../../src/protocol/outputs.ts'
+import { ownerSlot, pendingOwnerSlot, type Slot } from '../../../src/protocol/slots.ts'
 import { entity, fromChain } from '../../../src/reads/entities/entity.ts'
 import * as subject from '../../../src/reads/entities/subjects.ts'
 import { reads } from '../../../src/reads/entities/table.ts'
@@ -24,10 +25,16 @@ const block = blockOf(70n)
 /** The outcomes of views by their names; a slot has the name `slot`. */
 const sourcesWith = (
   outcomes: Readonly<Record<string, Outcome>>,
-  options: { profile?: 'reference' | 'deployed'; down?: boolean; queries?: object } = {},
+  options: {
+    profile?: 'reference' | 'deployed'
+    down?: boolean
+    queries?: object
+    /** The outcomes of slots by their positions. */
+    words?: ReadonlyMap<string, Outcome>
+  } = {},
 ) => {
   const called: string[][] = []
-  const { profile = 'reference', down = false, queries = {} } = options
+  const { profile = 'reference', down = false, queries = {}, words } = options
   const sources = {
     queries,
     maxLagSeconds: 60,
@@ -40,10 +47,10 @@ const sourcesWith = (
             if (down) throw unavailable('no node is in reach')
             return run(block)
           },
-          readAt: async (at: { readonly hash: string }, views: readonly Partial<Call>[]) => {
+          readAt: async (at: { readonly hash: string }, views: readonly Partial<Call & Slot>[]) => {
             expect(at.hash).toBe(block.hash)
             called.push(views.map(({ name = 'slot' }) => name))
-            return views.map(({ name = 'slot' }) => outcomes[name] ?? fails())
+            return views.map(({ name = 'slot', position = '' }) => words?.get(position) ?? outcomes[name] ?? fails())
           },
         },
       ],
@@ -138,6 +145,27 @@ describe('a read of the chain', () => {
     )
     expect(answer).toMatchObject({ data: { owner: facet, pendingOwner: zeroAddress } })
     expect(called).toEqual([['owner', 'pendingOwner'], ['facetAddress'], ['slot']])
+  })
+
+  test('reads the owner and the pending owner from different slots', async () => {
+    const words = new Map([
+      [ownerSlot.position, ok(facet)],
+      [pendingOwnerSlot.position, ok(walletOf(4))],
+    ])
+    const { sources } = sourcesWith({ facetAddress: ok(zeroAddress) }, { profile: 'deployed', words })
+    const owners = ['owner', 'pendingOwner'] as const
+    const answer = await fromChain(sources, subject.administration, { chainId: 8453 }, owners, (it) => it)
+    expect(answer).toMatchObject({ data: { owner: facet, pendingOwner: walletOf(4) } })
+  })
+
+  test.each([
+    [1n, { executeAfter: 1n }],
+    [0n, undefined],
+  ])('finds a proposal that can be executed after the time %i, where 0 is that of none', async (executeAfter, data) => {
+    const { sources } = sourcesWith({ getProposal: ok({ executeAfter }) })
+    const key = { chainId: 8453, proposalId: `0x${'07'.repeat(32)}` } as const
+    const answer = await fromChain(sources, subject.proposal, key, undefined, ({ proposal }) => proposal)
+    expect('data' in answer ? answer.data : undefined).toEqual(data)
   })
 
   test('refuses a quote whose product overflows, by the name of the notional', async () => {

@@ -6,6 +6,7 @@ import { ServiceError } from '../../../src/lib/errors.ts'
 import type { Kind } from '../../../src/protocol/entities.ts'
 import { claimablesIn, portfoliosOf } from '../../../src/reads/listings/portfolio.ts'
 import { claimablesOf, portfoliosInParts } from '../../../src/reads/listings/portfolio-parts.ts'
+import type { ListSources } from '../../../src/reads/listings/sources.ts'
 import { listSources, tipOf } from '../../support/list-sources.ts'
 import { blockOf, seedToken, walletOf } from '../../support/seed-index.ts'
 
@@ -35,12 +36,15 @@ const holdingOf = (kind: Kind, held: Held): string => {
   return `${head.join()}${UNIT}${JSON.stringify(row)}`
 }
 
+type PortfolioQuery = Parameters<ListSources['lists']['portfolios']['of']>[0]
 type Rows = Partial<Readonly<Record<Kind, readonly Held[]>>> & Partial<Pick<PortfolioRows, 'tips' | 'sums'>>
 
 /** The holdings of each wallet and chain, of which the database returns at most `limit`, claimable ones first. */
-const sourcesWith = (rows: Rows) =>
+const sourcesWith = (given: Rows | ((query: PortfolioQuery) => Rows)) =>
   listSources({
-    portfolios: ({ limit, sums, wallets, chains }) => {
+    portfolios: (query) => {
+      const { limit, sums, wallets, chains } = query
+      const rows = typeof given === 'function' ? given(query) : given
       const of = (kind: Kind): string[] =>
         wallets.flatMap((_, wallet) =>
           chains.flatMap(({ chainId }) =>
@@ -398,5 +402,22 @@ describe('portfolios of many wallets', () => {
     expect(portfolios.map((query) => query.wallets.length)).toEqual([4, 1])
     const cut = sourcesWith({ position: upTo(1_001, { isClaimable: true }), sums: cutSums }).sources
     expect((await claimablesOf(cut, { wallets: [walletOf(0)], chainIds: [8453] })).isComplete).toBe(false)
+  })
+
+  test.each([
+    ['are incomplete if those of one part are', 1_001, false],
+    ['are complete although not all rows are listed', 0, true],
+  ])('give claims that %s', async (_, claims, isComplete) => {
+    const position = upTo(1_001, { isClaimable: claims > 0 })
+    const cut = { position, sums: [sumOf({ claims })] }
+    // Only the second part has a wallet with more rows than a portfolio lists.
+    const { sources, portfolios } = sourcesWith(({ wallets }) => (wallets[0] === walletOf(4) ? cut : {}))
+    const found = await claimablesOf(sources, { wallets: wallets(5), chainIds: [8453] })
+    expect(portfolios.map((query) => [query.wallets.length, query.sums])).toEqual([
+      [4, false],
+      [1, false],
+      [1, true],
+    ])
+    expect(found.isComplete).toBe(isComplete)
   })
 })
