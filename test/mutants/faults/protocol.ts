@@ -336,7 +336,11 @@ export const protocolFaults: Faults = {
       ['breadth(b) - breadth(a)', 'breadth(a) - breadth(b)'],
       ['lowerCased.endsWith(suffix)', 'text.endsWith(suffix)'],
       ['if (word.length < WORD) return null', ''],
-      ['value > Number.MAX_SAFE_INTEGER ? null', 'value > 1e30 ? null'],
+      [
+        'value > Number.MAX_SAFE_INTEGER ? null',
+        'value > 1e30 ? null',
+        'No bytes are so far away, and no text is so long.',
+      ],
       ['SELECTOR + offset + WORD', 'SELECTOR + offset'],
       ['Math.min(length, MAX_BYTES)', 'MAX_BYTES'],
       [".padStart(2, '0')", ''],
@@ -344,11 +348,11 @@ export const protocolFaults: Faults = {
       ['if (bytes.length > 0)', 'if (bytes.length > 4)'],
       ["rest.startsWith(': ') ? rest.slice(2)", "rest.startsWith(': ') ? rest.slice(1)"],
       ["lowerCased.includes('revert')", "message.includes('revert')"],
-      ['functionName !== undefined && functions', 'functions'],
+      ['functionName !== undefined && functions', 'functions', 'No list of functions has an undefined name.'],
     ],
   },
   'src/protocol/reverts/catalogue.ts': {
-    tests: ['test/protocol/reverts.test.ts'],
+    tests: ['test/protocol/reverts.test.ts', 'test/protocol/reverts-decode.test.ts'],
     faults: [
       ['a.code < b.code ? -1 : 1', 'a.code > b.code ? -1 : 1'],
       ['  ...quoteReverts,\n', ''],
