@@ -1,4 +1,4 @@
-import { decodeFunctionData, encodeFunctionResult, type Hex, zeroAddress } from 'viem'
+import { type Abi, decodeFunctionData, encodeFunctionResult, type Hex, zeroAddress } from 'viem'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
 import type { Chain } from '../../src/chain/chain.ts'
 import type { StoredBlock } from '../../src/db/stored.ts'
@@ -102,11 +102,8 @@ export const seededChain = (
     const results = outputs.map((output) =>
       outputOf(output, outputs.length === 1 ? value : Object(value)[output.name ?? '']),
     )
-    return encodeFunctionResult({
-      abi: protocolAbi,
-      functionName,
-      result: (outputs.length === 1 ? results[0] : results) as never,
-    })
+    const result = outputs.length === 1 ? results[0] : results
+    return encodeFunctionResult({ abi: protocolAbi as Abi, functionName, result })
   }
   const { chain, batches } = fakeChain(answer, {
     ...{ chainId, head: head.number, deployment: seedDeployment(chainId), ...changes },
