@@ -21,6 +21,7 @@ export const longestFiles: Readonly<Record<string, number>> = {
   'test/indexer/observer.service.test.ts': 15,
   'test/db/feed.service.test.ts': 15,
   'test/api/conditional.service.test.ts': 15,
+  'test/plans/unchecked.service.test.ts': 12,
   'test/plans/claims.service.test.ts': 13,
   'test/api/transactions.service.test.ts': 13,
   'test/api/routes/console.service.test.ts': 13,
