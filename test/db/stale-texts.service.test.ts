@@ -347,8 +347,9 @@ describe('writes of the tables in any order leave no stale text', () => {
             await run(handle, 'ROLLBACK TO step')
           }
           expect(await stale(handle), `TEST_SEED=${seed}: ${steps.join('; ')}`).toEqual([])
+          // The last steps may empty the tables.
+          texts += await countTexts(handle)
         }
-        texts += await countTexts(handle)
       })
     }
     // There were texts that could have been stale.
