@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Answer } from '../support/fake-endpoint.ts'
-import { down, ok, openProbed, openRegistry, type Pool, START, silent, up, upAfter } from '../support/open-registry.ts'
+import { ok } from '../support/open-endpoint.ts'
+import { down, openProbed, openRegistry, type Pool, START, silent, up, upAfter } from '../support/open-registry.ts'
 
 /* The ranks of endpoints, and what keeps their state up to date. */
 

@@ -1,17 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Answer } from '../support/fake-endpoint.ts'
-import {
-  broken,
-  failed,
-  ok,
-  openProbed,
-  openRegistry,
-  type Pool,
-  START,
-  silent,
-  up,
-  upAfter,
-} from '../support/open-registry.ts'
+import { failed, ok } from '../support/open-endpoint.ts'
+import { broken, openProbed, openRegistry, type Pool, START, silent, up, upAfter } from '../support/open-registry.ts'
 
 /* Which endpoints are probed, which a caller waits for, and which it gets. */
 

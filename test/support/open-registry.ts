@@ -1,21 +1,15 @@
 import { pino } from 'pino'
 import { expect, vi } from 'vitest'
 import { createEndpointRegistry } from '../../src/chain/pool/registry.ts'
-import { NodeError, NodeUnreachable } from '../../src/chain/rpc/errors.ts'
-import type { Outcome } from '../../src/chain/rpc/transport.ts'
 import { type Answer, createFakeEndpoints } from './fake-endpoint.ts'
+import { ok, unreachable } from './open-endpoint.ts'
 
 /* A registry with endpoints and a clock of the test, whose timers must be faked. */
 
 export const START = 1_800_000_000_000
 
-export const ok = (value: unknown): Outcome<unknown> => ({ ok: true, value })
-export const failed = (message: string): Outcome<unknown> => ({
-  ok: false,
-  error: new NodeError({ code: -32_000, message }),
-})
 const late = <T>(ms: number, value: T): Promise<T> => new Promise((resolve) => setTimeout(resolve, ms, value))
-export const down = new NodeUnreachable('down', { kind: 'unanswered' })
+export const down = unreachable({ kind: 'unanswered' }, 'down')
 
 export const up: Answer = () => [ok(8453), ok(null)]
 export const silent: Answer = ({ options }) =>

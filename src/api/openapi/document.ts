@@ -92,8 +92,8 @@ const describe = (schemas: Schemas, responses: Responses, error: JsonSchema, rou
 
 /**
  * Makes the OpenAPI 3.1 description of the mounted routes, from the schemas that validate them and the recorded examples
- * of this release, unless others are given. Throws a TypeError for
- * two operations of one id, two schemas of one id, an operation without a recorded example, and a link that leads nowhere.
+ * of this release, unless others are given. Throws a TypeError for two operations of one id, two schemas of one id, an
+ * operation without a recorded example, and a link that leads nowhere.
  */
 export const createDocument = (
   routes: readonly Route[],
