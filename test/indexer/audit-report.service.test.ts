@@ -130,14 +130,21 @@ describe('what could not be compared', () => {
     expect(found.unconfirmed).toEqual(['views of 3 entities revert: check PROFILE_8453 and DIAMOND_ADDRESS_8453'])
   })
 
-  test('has the rows whose logs no node has, and not those without a log', async () => {
-    await run('UPDATE deposits SET tx_hash = NULL, log_index = NULL WHERE id = 1')
+  test('has the rows whose logs no node has', async () => {
     const found = await report({}, { lost: [rows.deposits[1]?.fact.txHash] })
     expect(found.differences).toEqual([])
     expect(found.unconfirmed).toEqual([
       'no node has the logs of 1 rows: add a node that keeps all logs to RPC_URLS_8453',
     ])
-    expect(found.notCompared[2]).toBe("the origins of 1 rows: they were read from the chain's state, without a log")
+    expect(found.notCompared).toHaveLength(2)
+    expect(found.tables.find(({ table }) => table === 'deposits')?.values).toBe(3 * 4 + 2 * 5)
+  })
+
+  test('has no rows that were read without a log, which are named apart', async () => {
+    await run('UPDATE deposits SET tx_hash = NULL, log_index = NULL WHERE id < 3')
+    const found = await report()
+    expect([found.differences, found.unconfirmed]).toEqual([[], []])
+    expect(found.notCompared[2]).toBe("the origins of 2 rows: they were read from the chain's state, without a log")
     expect(found.tables.find(({ table }) => table === 'deposits')?.values).toBe(3 * 4 + 5)
   })
 })
@@ -174,9 +181,41 @@ describe('differences', () => {
       [3, 3],
       [4, 3],
     ] as const) {
-      const { differences, found } = await report({ maxDifferences })
+      // Each slice has one of them.
+      const { differences, found } = await report({ maxDifferences, size: 1n })
       expect([differences.length, found]).toEqual([reported, 3])
     }
+  })
+
+  test('of members are withdrawn when the lists equal the chain at a second reading', async () => {
+    let readings = 0
+    const getEventDepositIds = ([id]: readonly unknown[]) => {
+      if (id === 1n) readings += 1
+      return id === 1n && readings === 1
+        ? []
+        : rows.deposits.flatMap(({ fact }) => (fact.eventId === id ? fact.id : []))
+    }
+    expect((await report({}, { views: { getEventDepositIds } })).differences).toEqual([])
+    expect(readings).toBe(2)
+  })
+
+  test('of rows of the last slice add no slice, unless the last id exists', async () => {
+    await run('UPDATE events SET strike = strike + 1 WHERE id = 1')
+    expect(await report()).toMatchObject({ found: 1, lists: 17 })
+  })
+
+  test('of the number of events are not found when its view reverts, which ends the audit', async () => {
+    const views = { getTotalHedgeEvents: () => new Failure(3, 'execution reverted') }
+    await expect(report({}, { views })).rejects.toThrow('execution reverted')
+  })
+
+  test('of fee rates from their logs are found', async () => {
+    await run(`INSERT INTO fee_rates SELECT chain_id, block_number, block_hash, block_timestamp, tx_hash, 7, 2, 3, 4, 5
+      FROM deposits WHERE id = 1`)
+    const { differences } = await report()
+    expect(differences).toEqual([
+      expect.stringMatching(/^fee_rates of block 1: 2,3,4,5 by log 7 of 0x\w+ in the index, none/),
+    ])
   })
 
   test('include rows after the last one, while these exist on the chain', async () => {

@@ -19,7 +19,7 @@ const changing = [
   ...['events', 'deposits', 'positions', 'event_observations', 'deposit_observations', 'position_observations'],
   ...['chain_observations', 'anchors', 'cursors'],
 ]
-const filled = ['audits', 'unobserved', 'changes', 'feed_floors']
+const filled = ['audits', 'unobserved', 'changes', 'feed_floors', 'fee_rates']
 
 /** A database with an index at block 10 that equals the `seededChain` of its rows. The test closes it. */
 export const openAuditedIndex = async () => {
