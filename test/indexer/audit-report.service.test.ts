@@ -71,13 +71,14 @@ describe('an index that equals the chain', () => {
     ])
   })
 
-  test.each([
-    [1n, 1],
-    [2n, 2],
-    [4n, 3],
-    [5n, 4],
-  ])('has the same report in slices of %i ids and %i wallets', async (size, wallets) => {
-    expect(await report({ size, wallets })).toEqual(await report())
+  test('has the same report in slices of any number of ids and wallets', async () => {
+    const whole = await report()
+    const sizes = [
+      [1n, 1],
+      [4n, 3],
+      [5n, 4],
+    ] as const
+    for (const [size, wallets] of sizes) expect(await report({ size, wallets })).toEqual(whole)
   })
 
   test('is compared without the values of logs where no node serves logs', async () => {
@@ -181,8 +182,8 @@ describe('differences', () => {
       [3, 3],
       [4, 3],
     ] as const) {
-      // Each slice has one of them.
-      const { differences, found } = await report({ maxDifferences, size: 1n })
+      // They are in two slices.
+      const { differences, found } = await report({ maxDifferences, size: 2n })
       expect([differences.length, found]).toEqual([reported, 3])
     }
   })
@@ -220,7 +221,7 @@ describe('differences', () => {
 
   test('include rows after the last one, while these exist on the chain', async () => {
     await run('DELETE FROM positions WHERE id > 1')
-    for (const size of [1n, 2n, 200n]) {
+    for (const size of [1n, 200n]) {
       const { differences } = await report({ size })
       const lost = differences.filter((it) => it.startsWith('positions'))
       expect(lost).toEqual([2, 3].map((id) => `positions ${id} is missing in the index`))
