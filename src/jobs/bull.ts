@@ -170,11 +170,14 @@ export const createBullDriver = (options: BullOptions): Driver => {
         return { jobs, oldestSeconds: Math.max(0, Date.now() - dueAt) / 1_000 }
       }),
     async close() {
+      // Closed before the abort, so that the end of a job does not let its worker take the next one.
+      const idle = Promise.all(workers.map((worker) => worker.close()))
+      idle.catch(() => {})
       stop.abort()
       await Promise.allSettled(running)
-      const closed = [...workers, ...open.values()].map((each) => each.close())
+      const closed = [...open.values()].map((queue) => queue.close())
       // Without Redis nothing closes in order. The connections are ended in any case.
-      await inTime(Promise.all(closed)).catch(() => {})
+      await inTime(Promise.all([idle, ...closed])).catch(() => {})
       for (const redis of connections) redis.disconnect()
     },
   }

@@ -126,6 +126,22 @@ describe('view calls', () => {
     }
   })
 
+  test('are sent in halves also when answers of other requests make merged calls larger meanwhile', async () => {
+    const four = [1, 2, 3, 4].map((nth) => viewOf(nth))
+    const refusing = endpointOf((request) => ((request.views ?? 0) > 1 ? failed('out of gas') : honest(request)))
+    await sendMerged(four, { ...refusing, learn: () => {} })
+    expect(refusing.sizes()).toEqual([[4], [2, 2], [0, 0], [0, 0]])
+    const endpoint = endpointOf(honest)
+    const send = async (requests: readonly Request<unknown>[]) => {
+      const answers = await endpoint.send(requests)
+      if (requests.some(({ views = 0 }) => views > 1))
+        throw new NodeUnreachable('large', { kind: 'size', usable: null })
+      return answers
+    }
+    await sendMerged(four, { ...endpoint, send, learn: () => {} })
+    expect(endpoint.sizes()).toEqual([[4], [2, 2], [0, 0, 0, 0]])
+  })
+
   test('by code that returns nothing are sent in halves, since no contract is absent', async () => {
     const endpoint = endpointOf((request) => ((request.views ?? 0) > 2 ? ok(null) : honest(request)), { by: 'code' })
     await sendMerged(

@@ -33,3 +33,27 @@ test('id 0 is checked when the first ids are found, in any order', () => {
   expect(beforeFirst(none, deposits(2n, 0n, 1n))).toEqual([])
   expect(beforeFirst({ ...none, deposit: 0n }, deposits(1n))).toEqual([])
 })
+
+test('of several gaps the first one is named, of the lowest id and of the kind that comes first', () => {
+  expect(findGap({ ...none, deposit: 4n }, deposits(6n, 9n))).toEqual({ kind: 'deposit', id: 5n })
+  const events = deposits(3n).map((fact) => ({ ...fact, kind: 'event' }) as Fact)
+  expect(findGap(none, [...deposits(3n), ...events])).toEqual({ kind: 'event', id: 1n })
+})
+
+test('first ids may begin at 0 or 1, and a later one is a gap after 0', () => {
+  expect(findGap(none, deposits(0n, 1n))).toBeUndefined()
+  expect(findGap(none, deposits(1n))).toBeUndefined()
+  expect(findGap(none, deposits(2n))).toEqual({ kind: 'deposit', id: 1n })
+})
+
+test('the ids after the greatest of each kind must not exist, whatever the order of the facts', () => {
+  const last = { event: 2n, deposit: 4n, position: null }
+  const idsAfter = (facts: readonly Fact[]) =>
+    absentWith(last, facts)
+      .filter(({ kind }) => kind === 'deposit')
+      .map(({ id }) => id)
+  const after = idsAfter(deposits())
+  expect(after[0]).toBe(5n)
+  for (const facts of [deposits(5n, 6n, 7n), deposits(7n, 5n, 6n)])
+    expect(idsAfter(facts)).toEqual(after.map((id) => id + 3n))
+})

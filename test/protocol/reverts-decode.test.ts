@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { encodeAbiParameters, encodeErrorResult, type Hex, parseAbi, toFunctionSelector } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { reverts } from '../../src/protocol/reverts/catalogue.ts'
+import { revertByCode, reverts } from '../../src/protocol/reverts/catalogue.ts'
 import { revertOf } from '../../src/protocol/reverts/decode.ts'
 
 const abi = parseAbi([
@@ -130,4 +130,21 @@ describe('any bytes and any message', () => {
       check(text(reason), reason)
     expect(revertOf({ data: text('a\nb\0c'), message: '' }).reason).toBe('a b c')
   })
+})
+
+test('a code that the catalogue lacks is a fault of this program', () => {
+  expect(() => revertByCode('nothing')).toThrow(TypeError)
+})
+
+test('a text whose offset or length no memory holds is read as an unknown error', () => {
+  const [selector, word] = [text('').slice(0, 10), (value: bigint) => value.toString(16).padStart(64, '0')]
+  for (const offset of [2n ** 53n, 10n ** 30n - 1n])
+    expect(decode(`${selector as Hex}${word(offset)}`)[0]).toBe('unknown_error')
+})
+
+test.each([
+  ['VM Exception: REVERT', 'unknown_reason'],
+  ['out of gas', 'execution_failed'],
+])('the message %s without bytes has the code %s', (message, code) => {
+  expect(decode(null, undefined, message)).toEqual([code, message])
 })

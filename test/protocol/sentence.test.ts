@@ -1,6 +1,6 @@
 import { describeEvent, describePurchase } from 'fx-protection-client'
 import { describe, expect, test } from 'vitest'
-import { purchaseText, termsText, wordText } from '../../src/protocol/sentence.ts'
+import { formatAmount, purchaseText, termsText, timeText, wordText } from '../../src/protocol/sentence.ts'
 
 const usdc = { symbol: 'USDC', decimals: 6 }
 const upward = {
@@ -43,10 +43,30 @@ describe('the terms of an event as text', () => {
     expect(purchaseText(null, purchase, usdc)).toBe(
       'protection of 0.000007 USDC in event 9: costs at most 0.000003 USDC',
     )
+    const costly = { ...purchase, notional: 1_000_000_000n, maxCost: 1n }
+    expect(purchaseText(upward, costly, usdc)).toContain('pays at most 131.578947 USDC, costs at most 0.000001 USDC')
     expect(purchaseText(null, { eventId: 9n, notional: 7n }, { symbol: null, decimals: null })).toBe(
       'protection of 7 units of the token in event 9',
     )
   })
+})
+
+test('amounts are written exactly, with their sign and without zeros at the end', () => {
+  const written = ([amount, decimals]: readonly [bigint, number]): string => formatAmount(amount, decimals)
+  const amounts = [
+    [1_500_000n, 6],
+    [-1_500_000n, 6],
+    [-1n, 6],
+    [100n, 0],
+    [1_000n, 2],
+    [0n, 6],
+  ] as const
+  expect(amounts.map(written)).toEqual(['1.5', '-1.5', '-0.000001', '100', '10', '0'])
+})
+
+test('the last second of a date is written as a date, and the next as its number', () => {
+  expect(timeText(8_640_000_000_000n)).toBe('+275760-09-13T00:00:00Z')
+  expect(timeText(8_640_000_000_001n)).toBe('Unix second 8640000000001')
 })
 
 describe("other people's text", () => {
@@ -72,6 +92,8 @@ describe("other people's text", () => {
 
   test('of any length takes at most 40 characters, without half of a character', () => {
     expect(wordText('x'.repeat(1_000_000))).toBe(`"${'x'.repeat(39)}…"`)
+    expect(wordText(`a b${'x'.repeat(37)}`)).toBe(`"a b${'x'.repeat(37)}"`)
+    expect([wordText('x'.repeat(16)), wordText('x'.repeat(17))]).toEqual(['x'.repeat(16), `"${'x'.repeat(17)}"`])
     expect(wordText('\u{1f600}'.repeat(50))).toBe(`"${'\u{1f600}'.repeat(19)} …"`)
   })
 })

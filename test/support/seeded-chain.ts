@@ -1,4 +1,4 @@
-import { decodeFunctionData, encodeFunctionResult, type Hex, zeroAddress } from 'viem'
+import { type Abi, decodeFunctionData, encodeFunctionResult, type Hex, zeroAddress } from 'viem'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
 import type { Chain } from '../../src/chain/chain.ts'
 import { parseLogs } from '../../src/chain/rpc/log-shape.ts'
@@ -135,11 +135,8 @@ export const seededChain = (
     const results = outputs.map((output) =>
       outputOf(output, outputs.length === 1 ? value : Object(value)[output.name ?? '']),
     )
-    return encodeFunctionResult({
-      abi: protocolAbi,
-      functionName,
-      result: (outputs.length === 1 ? results[0] : results) as never,
-    })
+    const result = outputs.length === 1 ? results[0] : results
+    return encodeFunctionResult({ abi: protocolAbi as Abi, functionName, result })
   }
   const readLogs: Chain['logs'] = async ({ from, upTo }) => {
     ranges.push([from, upTo])

@@ -181,7 +181,7 @@ export const pricingMarketFaults: Faults = {
     ],
   },
   'src/pricing/chart/scale.ts': {
-    tests: ['test/pricing/chart.test.ts'],
+    tests: ['test/pricing/chart-scale.test.ts'],
     faults: [
       ['(value - from) / (to - from)', '(value - to) / (to - from)'],
       ['length: last - first + 1', 'length: last - first'],

@@ -13,7 +13,11 @@ export const pricingFaults: Faults = {
     ],
   },
   'src/pricing/kernel/option.ts': {
-    tests: ['test/pricing/kernel-bounds.test.ts', 'test/pricing/kernel.test.ts'],
+    tests: [
+      'test/pricing/calibrate-bounds.test.ts',
+      'test/pricing/kernel-bounds.test.ts',
+      'test/pricing/kernel.test.ts',
+    ],
     faults: [
       ["Math.max(type === 'call' ? forward - strike : strike - forward, 0)", 'Math.max(forward - strike, 0)'],
       ['const d2 = moneyness / v - v / 2', 'const d2 = moneyness / v + v / 2'],
@@ -44,7 +48,11 @@ export const pricingFaults: Faults = {
     ],
   },
   'src/pricing/kernel/jumps.ts': {
-    tests: ['test/pricing/kernel-bounds.test.ts', 'test/pricing/kernel.test.ts'],
+    tests: [
+      'test/pricing/calibrate-bounds.test.ts',
+      'test/pricing/kernel-bounds.test.ts',
+      'test/pricing/kernel.test.ts',
+    ],
     faults: [
       ['const TERMS = 50', 'const TERMS = 30'],
       ['jumpMean + jumpStd ** 2 / 2', 'jumpMean + jumpStd / 2'],
@@ -94,7 +102,7 @@ export const pricingFaults: Faults = {
     ],
   },
   'src/pricing/calibrate/calibrate.ts': {
-    tests: ['test/pricing/calibrate.test.ts'],
+    tests: ['test/pricing/calibrate-bounds.test.ts', 'test/pricing/calibrate.test.ts'],
     faults: [
       ['returns.length >= FEWEST_RETURNS_TO_FIT', 'returns.length > FEWEST_RETURNS_TO_FIT'],
       ['returns.length >= FEWEST_RETURNS_TO_SAMPLE', 'returns.length > FEWEST_RETURNS_TO_SAMPLE'],
@@ -109,7 +117,7 @@ export const pricingFaults: Faults = {
     ],
   },
   'src/pricing/calibrate/jumps.ts': {
-    tests: ['test/pricing/calibrate.test.ts'],
+    tests: ['test/pricing/calibrate-bounds.test.ts', 'test/pricing/calibrate.test.ts'],
     faults: [
       ['if (index < LOCAL_RETURNS) return r', 'if (index <= LOCAL_RETURNS) return r'],
       ['const LOCAL_RETURNS = 60', 'const LOCAL_RETURNS = 59'],
@@ -186,7 +194,7 @@ export const pricingFaults: Faults = {
     ],
   },
   'src/pricing/model.ts': {
-    tests: ['test/pricing/quote.test.ts', 'test/pricing/values.test.ts'],
+    tests: ['test/pricing/model-values.test.ts', 'test/pricing/quote.test.ts', 'test/pricing/values.test.ts'],
     faults: [
       ['365 * 86_400', '366 * 86_400'],
       ['volMarkups[classification.tier] ?? 1', '1'],
@@ -197,7 +205,7 @@ export const pricingFaults: Faults = {
     ],
   },
   'src/pricing/inputs.ts': {
-    tests: ['test/pricing/quote.test.ts'],
+    tests: ['test/pricing/model-values.test.ts', 'test/pricing/quote.test.ts'],
     faults: [
       ['const SPOT_CLOSES = 61', 'const SPOT_CLOSES = 30'],
       ['persistence: alpha + beta', 'persistence: beta'],
@@ -208,7 +216,7 @@ export const pricingFaults: Faults = {
     ],
   },
   'src/pricing/quote.ts': {
-    tests: ['test/pricing/quote.test.ts', 'test/pricing/signing.test.ts'],
+    tests: ['test/pricing/model-values.test.ts', 'test/pricing/quote.test.ts', 'test/pricing/signing.test.ts'],
     faults: [
       ['if (strikeAbove && range.payoutCap <= range.strike)', 'if (strikeAbove && range.payoutCap < range.strike)'],
       ['if (!strikeAbove && range.payoutCap >= range.strike)', 'if (!strikeAbove && range.payoutCap > range.strike)'],
@@ -235,7 +243,7 @@ export const pricingFaults: Faults = {
     ],
   },
   'src/pricing/values.ts': {
-    tests: ['test/pricing/values.test.ts'],
+    tests: ['test/pricing/model-values.test.ts', 'test/pricing/values.test.ts'],
     faults: [
       ['payoutCap === 0n || (', '('],
       ['payoutCap > strike : payoutCap < strike', 'payoutCap >= strike : payoutCap < strike'],
@@ -253,7 +261,7 @@ export const pricingFaults: Faults = {
     ],
   },
   'src/pricing/pair.ts': {
-    tests: ['test/pricing/tiers.test.ts', 'test/pricing/quote.test.ts'],
+    tests: ['test/pricing/pair.test.ts'],
     faults: [
       ['|| base === quote', ''],
       ['([A-Z]{3})$/', '([A-Z]{3})/'],

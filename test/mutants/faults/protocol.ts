@@ -263,7 +263,7 @@ export const protocolFaults: Faults = {
     ],
   },
   'src/protocol/decode.ts': {
-    tests: ['test/protocol/decode.test.ts'],
+    tests: ['test/protocol/field-bounds.test.ts', 'test/protocol/decode.test.ts'],
     faults: [
       ['|| !(schema.def.catchall instanceof z.ZodNever)', ''],
       ['fields.length < entries.length', 'fields.length === 0'],
@@ -274,7 +274,12 @@ export const protocolFaults: Faults = {
     ],
   },
   'src/protocol/request-fields.ts': {
-    tests: ['test/protocol/request-fields.test.ts', 'test/protocol/decode.test.ts', 'test/protocol/text.test.ts'],
+    tests: [
+      'test/protocol/field-bounds.test.ts',
+      'test/protocol/request-fields.test.ts',
+      'test/protocol/decode.test.ts',
+      'test/protocol/text.test.ts',
+    ],
     faults: [
       ['text.length <= 78 && BigInt(text) <= max', 'BigInt(text) < max'],
       ['Number(text) >= 1 &&', ''],
@@ -294,14 +299,14 @@ export const protocolFaults: Faults = {
     ],
   },
   'src/protocol/text.ts': {
-    tests: ['test/protocol/text.test.ts'],
+    tests: ['test/protocol/field-bounds.test.ts', 'test/protocol/text.test.ts'],
     faults: [
       ['text.length <= MAX_TEXT', 'text.length <= MAX_TEXT + 1'],
       ["Buffer.from(text.slice(0, MAX_TEXT), 'utf8').toString('utf8')", 'text.slice(0, MAX_TEXT)'],
     ],
   },
   'src/protocol/response-fields.ts': {
-    tests: ['test/protocol/response-fields.test.ts'],
+    tests: ['test/protocol/field-bounds.test.ts', 'test/protocol/response-fields.test.ts'],
     faults: [
       ['value > MAX_SAFE)', 'value >= MAX_SAFE)'],
       ['if (value > MAX_SAFE) throw', 'if (value > 2n * MAX_SAFE) throw'],
@@ -331,7 +336,11 @@ export const protocolFaults: Faults = {
       ['breadth(b) - breadth(a)', 'breadth(a) - breadth(b)'],
       ['lowerCased.endsWith(suffix)', 'text.endsWith(suffix)'],
       ['if (word.length < WORD) return null', ''],
-      ['value > Number.MAX_SAFE_INTEGER ? null', 'value > 1e30 ? null'],
+      [
+        'value > Number.MAX_SAFE_INTEGER ? null',
+        'value > 1e30 ? null',
+        'No bytes are so far away, and no text is so long.',
+      ],
       ['SELECTOR + offset + WORD', 'SELECTOR + offset'],
       ['Math.min(length, MAX_BYTES)', 'MAX_BYTES'],
       [".padStart(2, '0')", ''],
@@ -339,11 +348,11 @@ export const protocolFaults: Faults = {
       ['if (bytes.length > 0)', 'if (bytes.length > 4)'],
       ["rest.startsWith(': ') ? rest.slice(2)", "rest.startsWith(': ') ? rest.slice(1)"],
       ["lowerCased.includes('revert')", "message.includes('revert')"],
-      ['functionName !== undefined && functions', 'functions'],
+      ['functionName !== undefined && functions', 'functions', 'No list of functions has an undefined name.'],
     ],
   },
   'src/protocol/reverts/catalogue.ts': {
-    tests: ['test/protocol/reverts.test.ts'],
+    tests: ['test/protocol/reverts.test.ts', 'test/protocol/reverts-decode.test.ts'],
     faults: [
       ['a.code < b.code ? -1 : 1', 'a.code > b.code ? -1 : 1'],
       ['  ...quoteReverts,\n', ''],

@@ -28,6 +28,24 @@ describe('a file of rates', () => {
     expect(() => closesIn(withColumns(201))).toThrow('more than 200 columns')
   })
 
+  test('has at most 300,000 lines and 2,000,000 cells', () => {
+    const refusalOf = (text: string): string => {
+      try {
+        closesIn(text)
+        return ''
+      } catch (fault) {
+        return String(fault)
+      }
+    }
+    const withLines = (count: number) => `date,close\n2026-11-20,11${'\n'.repeat(count - 2)}`
+    expect(closesIn(withLines(300_000))).toHaveLength(1)
+    expect(refusalOf(withLines(300_001))).toContain('more than 300000 lines')
+    const row = `2026-11-20,11${',1'.repeat(198)}\n`
+    const withCells = (rest: string) => `date,close${',x'.repeat(198)}\n${row.repeat(9_999)}${rest}`
+    expect(refusalOf(withCells(''))).not.toContain('cells')
+    expect(refusalOf(withCells('1'))).toContain('more than 2000000 cells')
+  })
+
   test('of the ECB has the dollar in any column', () => {
     expect(parseSeries('Date,JPY,USD,\n2026-11-20,165,1.1,\n', 'ecb').map(({ pair }) => pair.quote)).toEqual([
       'USD',

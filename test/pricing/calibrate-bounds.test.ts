@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest'
+import { calibrate } from '../../src/pricing/calibrate/calibrate.ts'
+import { estimateJumps, splitReturns } from '../../src/pricing/calibrate/jumps.ts'
+import { jumpOptionPrice } from '../../src/pricing/kernel/jumps.ts'
+import { type Option, optionPrice, strikeOrNothing } from '../../src/pricing/kernel/option.ts'
+
+const tier = {
+  garch: { alpha: 0.07, beta: 0.9, sigmaLongRun: 0.3 },
+  jumps: { lambda: 1, jumpMean: 0.1, jumpStd: 0.1 },
+}
+
+/** Returns of 1 % in clusters: long quiet and long lively stretches, of alternating signs. */
+const clustered = (count: number): number[] =>
+  Array.from({ length: count }, (_, at) => (at % 2 ? 1 : -1) * (Math.floor(at / 25) % 2 ? 0.004 : 0.01))
+
+test.each([
+  [119, 'tier'],
+  [120, 'sample'],
+  [249, 'sample'],
+  [250, 'fit'],
+] as const)('%i returns are calibrated from: %s', (count, from) => {
+  const { garch, garchFrom } = calibrate(clustered(count), tier)
+  expect(garchFrom).toBe(from)
+  if (from === 'tier') expect(garch).toEqual(tier.garch)
+  if (from === 'sample') expect([garch.alpha, garch.beta]).toEqual([0.07, 0.9])
+})
+
+test('the long-run volatility of a history is annual, by its trading days', () => {
+  const even = Array.from({ length: 200 }, (_, at) => (at % 2 ? 0.01 : -0.01))
+  expect(calibrate(even, tier).garch.sigmaLongRun).toBeCloseTo(0.01 * Math.sqrt(252), 12)
+})
+
+test('returns without clusters are not fitted: a constant variance is as likely', () => {
+  const even = Array.from({ length: 400 }, (_, at) => (at % 2 ? 0.01 : -0.01))
+  expect(calibrate(even, tier).garchFrom).toBe('sample')
+})
+
+test('the first return with 60 before it can be a jump, and earlier ones cannot', () => {
+  const withJumpAt = (at: number) => splitReturns(Array.from({ length: 70 }, (_, day) => (day === at ? 1 : 0.01)))
+  expect([withJumpAt(59).jumps, withJumpAt(60).jumps]).toEqual([[], [1]])
+})
+
+test.each([
+  [499, 3, false],
+  [500, 2, false],
+  [500, 3, true],
+])('%i returns with %i jumps have jump parameters of their own: %s', (count, jumps, has) => {
+  const split = {
+    jumps: [0.1, 0.2, 0.3].slice(0, jumps),
+    clipped: Array.from({ length: count }, () => 0.01),
+    classified: count - 60,
+  }
+  expect(estimateJumps(split, tier.jumps) !== undefined).toBe(has)
+})
+
+const option: Option = { type: 'call', spot: 1, strike: 1.1, years: 1, sigma: 0.2, r: 0.03, q: 0.01 }
+
+test('the strike and its complement are paid with certainty, and each by its probability', () => {
+  const [call, put] = (['call', 'put'] as const).map((type) => optionPrice({ ...option, type }, strikeOrNothing))
+  expect((call ?? 0) + (put ?? 0)).toBeCloseTo(1.1 * Math.exp(-0.03), 12)
+  // N(d2) with d2 = (ln(1 / 1.1) + 0.02 - 0.02) / 0.2.
+  expect(call).toBeCloseTo(1.1 * Math.exp(-0.03) * 0.3168414, 6)
+})
+
+test('without time an option with jumps is the option, whatever the jumps', () => {
+  const now = { ...option, years: 0, spot: 1.2 }
+  expect(jumpOptionPrice(now, { lambda: 5, jumpMean: 0.1, jumpStd: 0.1 })).toBe(optionPrice(now))
+})
