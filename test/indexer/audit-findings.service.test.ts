@@ -1,73 +1,30 @@
-import { sql } from 'drizzle-orm'
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { readAudit } from '../../src/db/index/audits.ts'
-import { storeObservations } from '../../src/db/index/observations.ts'
 import { lockRefreshQueue } from '../../src/db/index/refresh-queue.ts'
 import type { Database } from '../../src/db/pool.ts'
-import { createRenderer } from '../../src/db/rendering.ts'
 import { refreshQueue } from '../../src/db/schema-index.ts'
 import { audits } from '../../src/db/schema-work.ts'
 import type { Confirm } from '../../src/indexer/audit/repair.ts'
 import { auditSlice } from '../../src/indexer/audit/slice.ts'
 import { unavailable } from '../../src/lib/errors.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
-import { openDatabase } from '../support/open-database.ts'
+import { chainId, openAuditedIndex, rows } from '../support/audited-index.ts'
 import { eventually } from '../support/process.ts'
-import { blockOf, type Plan, seedDeployment, seedRows, seedToken, writeSeeded } from '../support/seed-index.ts'
-import { seededChain, seededFees } from '../support/seeded-chain.ts'
+import { seededChain } from '../support/seeded-chain.ts'
 
 /* What a run of the audit finds and stores, over seeded rows and a chain in memory. */
 
-const chainId = 8453
-const block = blockOf(10n)
-const plan: Plan = { token: seedToken, rowsABlock: 2, wallets: 7, events: 3 }
-// No event is settled, so none has a settlement.
-const rows = seedRows(plan, { events: 3, deposits: 3, positions: 3 })
-
-let store: TestDatabase
+let index: Awaited<ReturnType<typeof openAuditedIndex>>
 let database: Database
 
-const changing = [
-  ...['events', 'deposits', 'positions', 'event_observations', 'deposit_observations', 'position_observations'],
-  ...['chain_observations', 'anchors'],
-]
-
 beforeAll(async () => {
-  store = await createTestDatabase()
-  database = openDatabase(store.url)
-  await writeSeeded(database, chainId, block, rows)
-  const { eventCreationFee, hedgerPayoutFeeRate: payoutFeeRate, ...rates } = seededFees
-  const protocol = {
-    ...{ fees: { eventCreationFee, hedgerPayoutFeeRate: payoutFeeRate, ...rates }, paused: false, total: 3n },
-    loupeHash: null,
-  }
-  await database.transaction((handle) =>
-    storeObservations(
-      handle,
-      chainId,
-      block,
-      { events: [], deposits: [], positions: [], protocol },
-      createRenderer(seedDeployment(chainId)),
-    ),
-  )
-  for (const table of changing) await run(`CREATE TABLE kept_${table} AS TABLE ${table}`)
+  index = await openAuditedIndex()
+  database = index.database
 })
-afterAll(async () => {
-  await database?.close()
-  await store?.close()
-})
-beforeEach(() =>
-  run(
-    [
-      ...['audits', 'unobserved', 'changes', 'feed_floors'].map((table) => `DELETE FROM ${table}`),
-      ...changing.toReversed().map((table) => `DELETE FROM ${table}`),
-      ...changing.map((table) => `INSERT INTO ${table} SELECT * FROM kept_${table}`),
-    ].join(';'),
-  ),
-)
+afterAll(() => index?.close())
+beforeEach(() => index.reset())
 
-const run = (statement: string) => database.run((handle) => handle.execute(sql.raw(statement)))
+const run = (statement: string) => index.run(statement)
 
 type Options = Parameters<typeof seededChain>[1] & {
   readonly confirm?: Confirm

@@ -38,7 +38,14 @@ const defaults: Readonly<Record<string, unknown>> = {
 /** A log as a node returns it. */
 type JsonLog = ReturnType<typeof jsonLog>
 
-const jsonLog = (diamond: Hex, name: string, given: Readonly<Record<string, unknown>>, block: Block, index: number) => {
+/** A log of the protocol as a node returns it. Arguments that are not given are zero or empty. */
+export const jsonLog = (
+  diamond: Hex,
+  name: string,
+  given: Readonly<Record<string, unknown>>,
+  block: Block,
+  index: number,
+) => {
   const item = logAbi.find((each) => each.name === name)
   if (item === undefined) throw new Error(`the protocol has no log ${name}`)
   const args = Object.fromEntries(item.inputs.map((input) => [input.name, given[input.name] ?? defaults[input.type]]))

@@ -1,8 +1,11 @@
 import { type Abi, decodeFunctionData, encodeFunctionResult, type Hex, zeroAddress } from 'viem'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
 import type { Chain } from '../../src/chain/chain.ts'
+import { parseLogs } from '../../src/chain/rpc/log-shape.ts'
 import type { StoredBlock } from '../../src/db/stored.ts'
-import { type Asked, fakeChain, rawBlock } from './fake-chain.ts'
+import { entities } from '../../src/protocol/entities.ts'
+import { type Asked, fakeChain, rawBlock, rawReceipt } from './fake-chain.ts'
+import { jsonLog } from './fake-log-chain.ts'
 import { Failure } from './script.ts'
 import {
   blockOf,
@@ -71,8 +74,18 @@ const viewsOf = ({ events, deposits, positions }: SeededRows): Calls => {
   }
 }
 
+/** The logs that created the rows, as a node returns them. */
+const logsOf = ({ events, deposits, positions }: SeededRows, diamond: Hex) =>
+  [...events, ...deposits, ...positions].map(({ fact }) => {
+    const [name] = entities[fact.kind].created.logs
+    const args = { ...fact, [entities[fact.kind].created.id]: fact.id }
+    const log = jsonLog(diamond, name, args, blockOf(fact.blockNumber), fact.logIndex ?? 0)
+    return { ...log, transactionHash: fact.txHash ?? log.transactionHash, number: fact.blockNumber }
+  })
+
 /**
- * A chain of the rows. `views` replace views by their names; one that returns a Failure reverts, and one that throws
+ * A chain of the rows. At most `range` blocks of logs are in an answer, and the log of each transaction in `lost` is in
+ * none. `views` replace views by their names; one that returns a Failure reverts, and one that throws
  * ends the batch.
  */
 export const seededChain = (
@@ -81,15 +94,35 @@ export const seededChain = (
     chainId = 8453,
     head = blockOf(10n),
     views = {},
+    range = 1_000n,
+    lost = [],
+    logWidth = () => range,
     ...changes
-  }: Partial<Omit<Chain, 'head'>> & { readonly head?: StoredBlock; readonly views?: Calls } = {},
+  }: Partial<Omit<Chain, 'head'>> & {
+    readonly head?: StoredBlock
+    readonly views?: Calls
+    readonly range?: bigint
+    readonly lost?: readonly unknown[]
+  } = {},
 ) => {
   const all: Calls = { ...viewsOf(rows), ...views }
+  const deployment = seedDeployment(chainId)
+  const logs = logsOf(rows, deployment.diamond)
   const called: string[] = []
+  /** The ranges of blocks whose logs were read. */
+  const ranges: (readonly [from: bigint, upTo: bigint])[] = []
   const answer = ({ method, params }: Asked): unknown => {
     const [first] = params
     if (method === 'eth_getBlockByNumber')
       return rawBlock(blockOf(typeof first === 'string' ? BigInt(first) : head.number))
+    if (method === 'eth_getBlockByHash') {
+      const number = BigInt(String(first)) >> 8n
+      return number > 0n && first === blockOf(number).hash ? rawBlock(blockOf(number)) : null
+    }
+    if (method === 'eth_getTransactionReceipt') {
+      const log = logs.find((it) => it.transactionHash === first)
+      return log === undefined ? null : rawReceipt(first, Number(log.number), { blockHash: log.blockHash })
+    }
     if (method !== 'eth_call') return new Failure(-32_601, `${method} is not supported`)
     const { functionName, args = [] } = decodeFunctionData({ abi: protocolAbi, data: Object(first).data as Hex })
     called.push(`${functionName}(${args.join()})`)
@@ -105,8 +138,14 @@ export const seededChain = (
     const result = outputs.length === 1 ? results[0] : results
     return encodeFunctionResult({ abi: protocolAbi as Abi, functionName, result })
   }
+  const readLogs: Chain['logs'] = async ({ from, upTo }) => {
+    ranges.push([from, upTo])
+    const last = upTo < from + range ? upTo : from + range - 1n
+    const found = logs.filter((it) => it.number >= from && it.number <= last && !lost.includes(it.transactionHash))
+    return { endpoint: 0, logs: parseLogs(found), last: blockOf(last), before: null }
+  }
   const { chain, batches } = fakeChain(answer, {
-    ...{ chainId, head: head.number, deployment: seedDeployment(chainId), ...changes },
+    ...{ chainId, head: head.number, deployment, logs: readLogs, logWidth, ...changes },
   })
-  return { chain, batches, called }
+  return { chain, batches, called, ranges }
 }

@@ -2,9 +2,48 @@
 import type { Faults } from '../fault.ts'
 
 const slices = ['test/indexer/audit-findings.service.test.ts']
-const whole = ['test/indexer/audit.service.test.ts']
+const lists = ['test/indexer/audit-lists.service.test.ts']
+const whole = ['test/indexer/audit-report.service.test.ts']
+const origins = ['test/indexer/audit-origins.test.ts']
 
 export const auditFaults: Faults = {
+  'src/indexer/audit/audit.ts': {
+    tests: whole,
+    faults: [
+      ['slice(0, maxDifferences - differences.length)', 'slice(0, maxDifferences)'],
+      ['    found += more.length\n', '    found = differences.length\n'],
+      ['firstBlock ??= anchor', 'firstBlock = anchor'],
+      ['    block = anchor\n', '    block ??= anchor\n'],
+      ['onChain[kind] += comparison.onChain', 'onChain[kind] = comparison.onChain'],
+      ['open.waiting += slice.waiting.length', 'open.waiting = slice.waiting.length'],
+      ['open.unreadable += comparison.unreadable.length', 'open.unreadable += comparison.waiting.length'],
+      ['open.withoutLog += origins.withoutLog', 'open.withoutLog = origins.withoutLog'],
+      ['open.unconfirmed += origins.unconfirmed.length', 'open.unconfirmed = origins.unconfirmed.length'],
+      ['    lists += slice.lists\n', ''],
+      ['before.rows + (comparison', '(comparison'],
+      ['(comparison.counts[table]?.values ?? 0) + (origins', '(origins'],
+      ['values: before.values + values', 'values'],
+      ['    add(slice.differences)\n', ''],
+      ["for (const kind of ['chain', ...kinds] as const)", 'for (const kind of kinds)'],
+      ["if (kind === 'event' && from === null) add", "if (kind === 'event') add"],
+      ["if (kind === 'event' && from === null) add", "if (kind === 'deposit' && from === null) add"],
+      [
+        'add((await repeatIfDifferent(deps, () => compareFees(deps))).differences)',
+        'await repeatIfDifferent(deps, () => compareFees(deps))',
+      ],
+      ["{ kind: 'event', after: null }; position", "{ kind: 'deposit', after: null }; position"],
+      ['lists += compared.lists', 'lists = compared.lists'],
+      ['    add(compared.differences)\n', ''],
+      ['if (cursor !== null) return\n', ''],
+      ['startBlockFault(deployment, number) ??\n', ''],
+      ["'block', 'text', ...(hasLogs", "'block', ...(hasLogs"],
+      ["...(hasLogs ? (['log'] as const) : [])", "'log'"],
+      ['open.withoutLog === 0', 'open.unconfirmed === 0'],
+      ['open.waiting === 0', 'open.unreadable === 0'],
+      ['columns.length === 0 ? []', 'columns.length === 1 ? []'],
+      ['Number(slice.first.last ?? 0n))', 'onChain[kind])'],
+    ],
+  },
   'src/indexer/audit/slice.ts': {
     tests: slices,
     faults: [
@@ -91,6 +130,18 @@ export const auditFaults: Faults = {
       ['isBeyond && !isMore ? null', 'isBeyond ? null'],
       [': end + 1n\n', ': end\n'],
       ['...members.differences]', ']'],
+      ["if (kind === 'chain') return [BigInt(chainId)]", "if (kind === 'chain') return [0n]"],
+      [
+        'from <= beyond && beyond < from + size',
+        'from <= beyond && beyond <= from + size',
+        'A slice may have one id more.',
+      ],
+      ['from <= beyond && beyond < from + size', 'beyond < from + size'],
+      [': from + size - 1n)', ': from + size)', 'A slice may have one id more.'],
+      ['id === end && record !== null', 'record !== null'],
+      ['id === end && record !== null', 'id === end', 'A row after the last one differs only if the chain has it.'],
+      ['repeatIfDifferent(deps, () => compareMembers(deps, first.ids))', 'compareMembers(deps, first.ids)'],
+      ['if (!total.ok) throw toServiceError(total.error)', 'if (!total.ok) return []'],
       [
         "if (kind !== 'event') return { ...confirmed, lists: 0, next }",
         "if (kind === 'deposit') return { ...confirmed, lists: 0, next: null }",
@@ -99,23 +150,36 @@ export const auditFaults: Faults = {
     ],
   },
   'src/indexer/audit/lists.ts': {
-    tests: whole,
+    tests: lists,
     faults: [
       ['mine.join() === theirs.join() ? []', 'mine.length === theirs.length ? []'],
       ['(a < b ? -1 : 1)', '(a < b ? 1 : -1)'],
       ['if (isRevert(outcome.error)) return []', 'if (!isRevert(outcome.error)) return []'],
+      ['if (isRevert(outcome.error)) return []', 'return []', '`Chain.readAt` throws all other errors.'],
+      ['theirs.length === most ? all.slice(0, most) : all', 'all'],
+      ['theirs.length === most ? all.slice(0, most) : all', 'all.slice(0, most)'],
+      ['theirs.length === most ?', 'theirs.length >= most ?'],
+      ['mine.get(eventId) ?? []', 'theirs'],
+      [
+        'unequal(`${view} of ${wallet}`, ids, ascending(listed(outcome)))',
+        'unequal(`${view} of ${wallet}`, ids, listed(outcome))',
+      ],
+      ['kind, after: last } :', 'kind, after: null } :'],
+      ['lists: owned.size', 'lists: limit'],
+      ['if (cursor === null) throw', 'if (cursor !== null) throw'],
       ['lists: memberKinds.length * eventIds.length', 'lists: eventIds.length'],
       ['kinds[kinds.indexOf(kind) + 1]', 'kinds[kinds.indexOf(kind) + 2]'],
       ['owned.size === limit && last !== undefined', 'owned.size > limit && last !== undefined'],
     ],
   },
   'src/indexer/audit/origins.ts': {
-    tests: whole,
+    tests: origins,
     faults: [
       ['const BATCH = 99', 'const BATCH = 1'],
       [
         'filter((number) => number <= pin.number)\n  const headers',
         'filter((number) => number < pin.number)\n  const headers',
+        'Each batch has the block of the index.',
       ],
       ['if (headers.get(pin.number)?.hash !== pin.hash)', 'if (headers.get(pin.number) === undefined)'],
       ['header?.hash !== row.blockHash', 'header?.hash === row.blockHash'],
