@@ -1,17 +1,21 @@
 /**
- * Compiles the protocol, in both profiles. `npm run contracts` writes the artifacts and the typed ABIs. With `--check`
- * it writes nothing and fails when a committed file differs from its output.
+ * Compiles the protocol, in both profiles. `npm run contracts` writes the artifacts, the typed ABIs and a checksum of
+ * them and of all that they are made from. With `--check` it compiles and writes nothing, and fails when the committed
+ * files do not have that checksum.
  */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
-import solc from 'solc'
 import type { Abi } from 'viem'
 import { z } from 'zod'
 
 const here = dirname(fileURLToPath(import.meta.url))
 const abiFolder = join(here, '..', 'src', 'abi')
+const artifacts = join(here, 'artifacts')
+const checksumFile = join(artifacts, 'checksum')
 
 /** Contracts that are deployed; the last five in tests only. */
 const created = [
@@ -82,8 +86,9 @@ const sources = (): Record<string, { content: string }> =>
       .map((path) => [path, { content: readFileSync(join(here, path), 'utf8') }]),
   )
 
-const compile = (): Map<string, { abi: Abi; bytecode: string; code: string }> => {
-  const input = {
+/** What the compiler gets. */
+const input = () =>
+  JSON.stringify({
     language: 'Solidity',
     sources: sources(),
     settings: {
@@ -93,8 +98,12 @@ const compile = (): Map<string, { abi: Abi; bytecode: string; code: string }> =>
       metadata: { bytecodeHash: 'none', appendCBOR: false },
       outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object', 'evm.deployedBytecode.object'] } },
     },
-  }
-  const output = Output.parse(JSON.parse(solc.compile(JSON.stringify(input))))
+  })
+
+const compile = async (): Promise<Map<string, { abi: Abi; bytecode: string; code: string }>> => {
+  // Loaded here, since it takes seconds.
+  const { default: solc } = await import('solc')
+  const output = Output.parse(JSON.parse(solc.compile(input())))
   if (output.errors.length > 0) throw new Error(output.errors.map((error) => error.formattedMessage).join('\n'))
   return new Map(
     Object.values(output.contracts)
@@ -106,8 +115,8 @@ const compile = (): Map<string, { abi: Abi; bytecode: string; code: string }> =>
   )
 }
 
-const generate = (): Map<string, string> => {
-  const contracts = compile()
+const generate = async (): Promise<Map<string, string>> => {
+  const contracts = await compile()
   const contract = (name: string) => {
     const found = contracts.get(name)
     if (found === undefined)
@@ -130,7 +139,7 @@ const generate = (): Map<string, string> => {
       throw new Error(
         `${name} has ${size} bytes of code, above the limit of ${MAX_CODE_BYTES} (EIP-170): make the contract smaller`,
       )
-    files.set(join(here, 'artifacts', `${name}.json`), `${JSON.stringify({ abi, bytecode }, stripTypes, 1)}\n`)
+    files.set(join(artifacts, `${name}.json`), `${JSON.stringify({ abi, bytecode }, stripTypes, 1)}\n`)
   }
   files.set(
     join(abiFolder, 'protocol.generated.ts'),
@@ -157,29 +166,27 @@ const generate = (): Map<string, string> => {
 /** Removes `internalType`, which names structs of the source. Callers need only the ABI types. */
 const stripTypes = (key: string, value: unknown): unknown => (key === 'internalType' ? undefined : value)
 
-const main = (): void => {
-  const files = generate()
-  if (!argv.includes('--check')) {
-    for (const [path, text] of files) {
-      mkdirSync(dirname(path), { recursive: true })
-      writeFileSync(path, text)
-    }
-    console.log(`${files.size} files written from ${created.length} contracts`)
-    return
-  }
-  const read = (path: string): string | undefined => {
-    try {
-      return readFileSync(path, 'utf8')
-    } catch {
-      return undefined
-    }
-  }
-  const stale = [...files].filter(([path, text]) => read(path) !== text).map(([path]) => relative('.', path))
-  if (stale.length > 0)
-    throw new Error(
-      `generated files that differ from the compiled contracts: ${stale.join(', ')}\nRun: npm run contracts`,
-    )
-  console.log(`${files.size} generated files are up to date`)
+/** The SHA-256 of the compiler and its input, of this file, and of the names and texts of all generated files. */
+const checksum = (): string => {
+  const { version } = createRequire(import.meta.url)('solc/package.json')
+  const generated = [artifacts, abiFolder].flatMap((folder) =>
+    readdirSync(folder)
+      .filter((name) => name.endsWith('.json') || name.endsWith('.generated.ts'))
+      .sort()
+      .map((name) => [name, readFileSync(join(folder, name), 'utf8')]),
+  )
+  const all = [version, input(), readFileSync(fileURLToPath(import.meta.url), 'utf8'), generated]
+  return createHash('sha256').update(JSON.stringify(all)).digest('hex')
 }
 
-main()
+if (argv.includes('--check')) {
+  if (readFileSync(checksumFile, 'utf8').trim() !== checksum())
+    throw new Error('the contracts or the files generated from them have changed. Run: npm run contracts')
+} else {
+  rmSync(artifacts, { recursive: true, force: true })
+  for (const [path, text] of await generate()) {
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text)
+  }
+  writeFileSync(checksumFile, `${checksum()}\n`)
+}

@@ -68,7 +68,8 @@ export const runLifecycle = async (
     (await node.readContract({ address: token, abi: erc20Abi, functionName: 'balanceOf', args: [address] })) - funds
 
   const wallets = { creator: newAccount(), lp: newAccount(), hedger: newAccount() }
-  const donor = walletOf(dev(9))
+  // A donor for each token, so that markets of one chain can run at the same time.
+  const donor = walletOf(dev(symbol === 'usdc' ? 9 : 6))
   for (const { address } of Object.values(wallets)) {
     const transfer = { abi: erc20Abi, functionName: 'transfer', args: [address, funds] } as const
     await donor.sendTransaction({ chain: null, to: address, value: parseEther('1') })
