@@ -69,6 +69,8 @@ export const refusalOf = (error: unknown): Refusal => {
   if (UNCERTAIN.test(text)) return 'unknown'
   // Only the outermost code is the answer to the request: others are of what the wallet did meanwhile.
   const [code = 0] = codesIn(chain)
-  for (const [refusal, known] of Object.entries(codes)) if (known.includes(code)) return refusal as keyof typeof codes
-  return texts.find(([, pattern]) => pattern.test(text))?.[0] ?? 'unknown'
+  const byText = texts.find(([, pattern]) => pattern.test(text))?.[0] ?? 'unknown'
+  const byCode = Object.entries(codes).find(([, known]) => known.includes(code))?.[0] as keyof typeof codes | undefined
+  // Nodes also reject a used nonce as a transaction that they do not take.
+  return byCode === undefined || (byCode === 'refused' && byText === 'nonce') ? byText : byCode
 }

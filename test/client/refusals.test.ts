@@ -45,6 +45,15 @@ describe('an error is found in what wraps it:', () => {
   })
 })
 
+test.each([
+  ['nonce too low', 'nonce'],
+  ['Nonce provided for the transaction (8) is lower than the current nonce of the account.', 'nonce'],
+  ['insufficient funds', 'refused'],
+  ['user rejected', 'refused'],
+])('a node rejects a transaction (-32003) with %s: %s', (message, refusal) => {
+  expect(refusalOf({ code: -32_003, message })).toBe(refusal)
+})
+
 describe('without a code, the words decide:', () => {
   test.each([
     ['User rejected the request.', 'rejected'],
