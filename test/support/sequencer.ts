@@ -11,7 +11,6 @@ export const longestFiles: Readonly<Record<string, number>> = {
   'test/e2e/sandbox.e2e.test.ts': 134,
   'test/faults/faults.service.test.ts': 27,
   'test/api/foreign-code.service.test.ts': 27,
-  'test/cli.e2e.test.ts': 26,
   'test/repo/canary.service.test.ts': 23,
   'test/repo/deployment.service.test.ts': 20,
   'test/client/changes.service.test.ts': 20,
