@@ -19,7 +19,7 @@ const MAX_ISSUES = 3_000
  * One in this many bodies of a route is sent; the seed chooses which. The fillers follow one another at each place, and
  * their number has no common divisor with this one, so each run tries every place and every filler.
  */
-const EVERY = byForm(8, 1)
+const EVERY = byForm(20, 1)
 
 // Nothing is in reach: what a body is worth is known before any source is asked.
 let api: Awaited<ReturnType<typeof openApp>> | undefined

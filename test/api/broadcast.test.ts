@@ -162,24 +162,6 @@ test('a transaction that a node refuses although it has it is a success, pending
   }
 })
 
-test('only a bounded number of broadcasts wait, those of each client in turns', async () => {
-  const { api } = await open(() => undefined)
-  const transaction = await signed(other)
-  const send = (address: string) =>
-    api.app.inject({
-      ...{ method: 'POST', url: '/v1/tx/broadcast', remoteAddress: address },
-      payload: { chainId: 8453, signedTx: transaction },
-    })
-  const flood = Array.from({ length: 600 }, () => send('192.0.2.1'))
-  const one = await send('192.0.2.2')
-  const answers = await Promise.all(flood)
-  expect(one.statusCode).toBe(200)
-  const refused = answers.filter(({ statusCode }) => statusCode !== 200)
-  expect(refused.length).toBeGreaterThan(0)
-  for (const { statusCode, headers } of refused) expect([statusCode, headers['retry-after']]).toEqual([503, '1'])
-  expect(refused.some(({ body }) => body.includes('too many broadcasts'))).toBe(true)
-})
-
 const wrong = keccak256('0x02')
 const refusing =
   (message: string): Script =>

@@ -46,7 +46,8 @@ type Case = {
 const targets: Readonly<Record<string, Case>> = {
   '1': { target: loss, seeds: seedsFrom(1) },
   '2': { target: reorgs, seeds: seedsFrom(1) },
-  '6': { target: kills, seeds: seedsOfPhases(seed) },
+  // One of the phases, so that each run tries another one.
+  '6': { target: kills, seeds: seedsOfPhases(seed).slice(seed % 3, (seed % 3) + 1) },
 }
 
 /** The targets of a variant and their seeds. */

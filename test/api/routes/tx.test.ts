@@ -39,8 +39,8 @@ const open = async (maxWaiting?: number) => {
   const app = await openRoutes((it) =>
     it.register(txRoutes, { chains: chains as never, senders, ...(maxWaiting !== undefined && { maxWaiting }) }),
   )
-  const post = async (url: string, payload: object) => {
-    const { statusCode: status, body } = await app.inject({ method: 'POST', url, payload })
+  const post = async (url: string, payload: object, remoteAddress = '127.0.0.1') => {
+    const { statusCode: status, body } = await app.inject({ method: 'POST', url, payload, remoteAddress })
     return { status, ...JSON.parse(body) }
   }
   return { post, seen, kept, gate }
@@ -115,6 +115,14 @@ describe('the relay', () => {
     expect(refused?.error.message).toBe('too many broadcasts at once: retry after 1 s')
     expect(seen).toHaveLength(3)
     expect((await post('/tx/broadcast', { chainId: 8453, signedTx })).status).toBe(200)
+  })
+
+  test('takes a broadcast of one client while those of another one are too many', async () => {
+    const { post } = await open(2)
+    const body = { chainId: 8453, signedTx: await signed() }
+    const flood = Promise.all(Array.from({ length: 8 }, () => post('/tx/broadcast', body, '192.0.2.1')))
+    expect((await post('/tx/broadcast', body, '192.0.2.2')).status).toBe(200)
+    expect((await flood).filter(({ status }) => status === 503)).toHaveLength(6)
   })
 
   test('gives the turn to the next one while a node takes its time', async () => {

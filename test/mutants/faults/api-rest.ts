@@ -201,6 +201,7 @@ export const restFaults: Faults = {
       ['BROADCAST_LIMIT = 262_144', 'BROADCAST_LIMIT = 131_072'],
       ['atOnce: 1, waiting', 'atOnce: 2, waiting'],
       ['    await inTurn(turn, caller.disconnected, caller.address)\n', ''],
+      ['caller.disconnected, caller.address)', "caller.disconnected, '')"],
       ['senders.keep(body.chainId, hash, sender)', 'senders.keep(body.chainId, hash, { ...sender, nonce: 0n })'],
       [', onSent, caller })', ', caller })'],
       [', onSent, caller })', ', onSent })'],
