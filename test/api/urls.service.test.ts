@@ -128,7 +128,7 @@ describe('a cached response', () => {
         await ask(variant(url, 'as it is', order))
         await expectSame(variant(url, spelling, order))
       }),
-      { numRuns: byForm(50, 2_000), seed, endOnFailure: true },
+      { numRuns: byForm(25, 2_000), seed, endOnFailure: true },
     )
   })
 
@@ -149,7 +149,7 @@ describe('a cached response', () => {
   test('is cached once, whatever ignored parameters its URL has', async () => {
     const url = `/v1/hedge/deposits/8453/wallet/${world.hedger.account.address}`
     const { pages } = await counts()
-    for (let at = 0; at < 200; at += 1) {
+    for (let at = 0; at < 30; at += 1) {
       for (const query of [`_=${at}`, `%5F${at}`, `_${at}=1`]) expect((await ask(`${url}?${query}`)).status).toBe(200)
     }
     expect((await counts()).pages - pages).toBeLessThanOrEqual(1)

@@ -12,6 +12,7 @@ import { chainOf } from '../../src/reads/read.ts'
 import { openApp } from '../support/app.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { indexAll } from '../support/index-all.ts'
+import { byForm, seed } from '../support/repetitions.ts'
 import { startWorld } from '../support/world.ts'
 
 /** The tables whose rows the API shows, with one row of each and the column of its id. */
@@ -134,7 +135,10 @@ test('every compared column is in one group', () => {
   expect(grouped.toSorted()).toEqual(columns.map(({ name }) => name).toSorted())
 })
 
-test.each(groups)('the audit finds a wrong value in $names and reports the row and both values', async ({ group }) => {
+/** A third of the groups in the usual form: over several runs each of them. */
+const chosen = groups.filter((_, at) => byForm(at % 3 === seed % 3, true))
+
+test.each(chosen)('the audit finds a wrong value in $names and reports the row and both values', async ({ group }) => {
   const [first] = group
   if (first === undefined) throw new RangeError('expected a column')
   const { table, key, id } = first

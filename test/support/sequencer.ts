@@ -9,11 +9,11 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
  */
 export const longestFiles: Readonly<Record<string, number>> = {
   'test/e2e/sandbox.e2e.test.ts': 115,
-  'test/faults/faults.service.test.ts': 22,
+  'test/faults/faults.service.test.ts': 15,
   'test/api/foreign-code.service.test.ts': 27,
   'test/repo/canary.service.test.ts': 23,
   'test/repo/deployment.service.test.ts': 20,
-  'test/client/changes.service.test.ts': 20,
+  'test/client/changes.service.test.ts': 14,
   'test/repo/recipes.test.ts': 18,
   'test/indexer/audit-slice.service.test.ts': 18,
   'test/api/event-source.service.test.ts': 17,
@@ -27,7 +27,6 @@ export const longestFiles: Readonly<Record<string, number>> = {
   'test/sandbox/story.service.test.ts': 12,
   'test/client/execute.service.test.ts': 12,
   'test/pricing/calibration-sets.service.test.ts': 11,
-  'test/indexer/audit-columns.service.test.ts': 11,
   'test/reads/checks.service.test.ts': 10,
   'test/jobs/outage.service.test.ts': 10,
 }
