@@ -305,6 +305,7 @@ test('a feed is polled from the same position while its stream cannot be opened'
 })
 
 test('a feed can be followed from an item on, and for wallets', async () => {
+  await settle(250)
   const client = createClient({ baseUrl })
   const all = await stored()
   const take = async (options: Parameters<typeof client.settlements.follow>[0], count: number) => {
