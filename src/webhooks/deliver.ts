@@ -110,7 +110,7 @@ export const deliver = async (to: Delivering, id: string, signal: AbortSignal): 
   }
 
   while (!signal.aborted && (await fillDeliveries(database, id, new Date(now()), sizes)));
-  for (let round = 0; round < rounds && !signal.aborted; round += 1) {
+  for (let round = 0; round < rounds; round += 1) {
     const endpoint = await database.run((handle) => readEndpoint(handle, id))
     const at = new Date(now())
     if (endpoint?.state !== 'active' || (endpoint.retryAt !== null && endpoint.retryAt > at)) return

@@ -25,13 +25,12 @@ const merged = (message: Message, replaced: Message): Message => {
   return { ...message, data: { ...message.data, changed: aspectNames.filter((name) => all.has(name)) } }
 }
 
-/** Messages in their order, of which the last one about an entity replaces the others. */
+/** Messages, of which the last one about an entity replaces the others. */
 const combined = (messages: readonly Message[]): Message[] => {
   const kept = new Map<string, Message>()
   for (const message of messages) {
     const key = message.replaces ? message.entity : `${message.type}.${message.seq}`
     const earlier = kept.get(key)
-    kept.delete(key)
     kept.set(key, earlier === undefined ? message : merged(message, earlier))
   }
   return [...kept.values()]

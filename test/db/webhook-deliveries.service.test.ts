@@ -43,12 +43,13 @@ test('messages that are due are claimed, those that are due longest first, in th
   await store.store('we_1', 2, { nextAt: after(1) })
   await store.store('we_1', 3, { nextAt: after(-2) })
   await store.store('we_1', 4, { nextAt: after(-1) })
-  await store.store('we_2', 5)
+  for (const seq of [3, 5]) await store.store('we_2', seq)
   expect(await claim(2)).toEqual([3, 4])
   expect(await claim(2)).toEqual([1])
   expect(await claim(2, at + 1)).toEqual([2])
-  const [first] = await store.stored()
+  const [first, ...others] = await store.stored()
   expect(first).toMatchObject({ nextAt: after(60_000), sentAt: now, attempt: 0, state: 'waiting' })
+  expect(others.filter(({ endpoint }) => endpoint === 'we_2').map(({ sentAt }) => sentAt)).toEqual([null, null])
   expect(await claim(10, at + 59_999)).toEqual([])
   expect(await claim(10, at + 60_000)).toEqual([1, 3, 4])
 })
@@ -92,7 +93,8 @@ const failure = (seq: number, to: Partial<NonNullable<Attempt['failed']>> = {}, 
 })
 
 test('attempts are recorded for the messages of their endpoint only', async () => {
-  for (const endpoint of ['we_1', 'we_2']) for (const seq of [1, 2, 3, 4]) await store.store(endpoint, seq)
+  for (const endpoint of ['we_1', 'we_2'])
+    for (const seq of [1, 2, 3, 4]) await store.store(endpoint, seq, { failure: seq === 1 ? 'an earlier one' : null })
   const attempts = [success(1), success(2, false, 7), failure(3), failure(4, { nextAt: null, state: 'paused' }, 9)]
   await recordAttempts(database, await store.endpoint('we_1'), attempts)
   const rows = await store.stored()
@@ -105,6 +107,17 @@ test('attempts are recorded for the messages of their endpoint only', async () =
   expect(others.map(({ state, attempt }) => [state, attempt])).toEqual(Array(4).fill(['waiting', 0]))
   expect(await store.endpoint('we_1')).toMatchObject({ state: 'paused', succeededAt: after(7), failingSince: now })
   expect(await store.endpoint('we_2')).toMatchObject({ state: 'active', succeededAt: null, failingSince: null })
+})
+
+test('attempts whose rows are locked for too long are not recorded at all', async () => {
+  await store.store('we_1', 1)
+  const before = await store.endpoint('we_1')
+  await database.transaction(async (handle) => {
+    await handle.execute(sql`SELECT FROM deliveries FOR UPDATE`)
+    await expect(recordAttempts(database, before, [failure(1)], 20)).rejects.toThrow()
+  })
+  expect(await store.endpoint('we_1')).toEqual(before)
+  expect(await store.stored()).toMatchObject([{ attempt: 0, failure: null }])
 })
 
 test('a success ends a failure of the endpoint, unless another message failed since it was sent', async () => {
@@ -201,15 +214,17 @@ test('a resume makes messages due now, dead ones included, and those of another 
   await store.store('we_1', 4, { nextAt: after(3_600_000), sentAt: after(-60_001) })
   await store.store('we_1', 5, { nextAt: after(60_000), sentAt: after(-59_000) })
   await store.store('we_1', 6, { nextAt: after(-5) })
-  await store.store('we_2', 7, { nextAt: after(3_600_000) })
+  for (const seq of [4, 6, 7]) await store.store('we_2', seq, { nextAt: after(3_600_000) })
   await change({ state: 'paused', failingSince: now, retryAt: after(9), failure: 'status 500' })
   expect(await resumeEndpoint(database, 'we_1', false, now)).toEqual({ waiting: 5, revived: 1 })
   const due = (await store.stored()).map(({ endpoint, seq, nextAt }) => [endpoint, seq, nextAt.getTime() - at])
   expect(due.filter(([, seq]) => Number(seq) > 3)).toEqual([
     ['we_1', 4, 0],
+    ['we_2', 4, 3_600_000],
     // Its attempt may be under way for another second.
     ['we_1', 5, 1_000],
     ['we_1', 6, -5],
+    ['we_2', 6, 3_600_000],
     ['we_2', 7, 3_600_000],
   ])
   expect((await store.stored()).map(({ endpoint, state }) => [endpoint, state])).toContainEqual(['we_2', 'dead'])

@@ -39,9 +39,9 @@ const ids = async (): Promise<string[]> => (await database.run(readEndpoints)).m
 test('an endpoint begins at the newest change, and as many as a worker serves can be added', async () => {
   await store.add('we_1', {}, 2)
   expect(await store.endpoint('we_1')).toMatchObject({ epoch: 'e1', seq: 100, state: 'active', succeededAt: null })
-  await store.add('we_2', {}, 2)
+  await store.add('we_0', {}, 2)
   await expect(store.add('we_3', {}, 2)).rejects.toThrow('there are 2 endpoints, the most that a worker serves')
-  expect(await ids()).toHaveLength(2)
+  expect(await ids()).toEqual(['we_1', 'we_0'])
 })
 
 test('an endpoint of a database without changes begins at their beginning', async () => {

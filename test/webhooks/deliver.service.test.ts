@@ -267,5 +267,18 @@ test('without the key of a secret nothing is sent for a minute, and the endpoint
   const later = deliver({ ...to, now: () => at + 60_000 }, 'we_1', new AbortController().signal)
   await expect(later).rejects.toThrow('WEBHOOKS_KEY')
   expect(await store.endpoint('we_1')).toMatchObject({ failingSince: after(0), retryAt: after(120_000) })
+  // One that an operator paused is left as it is.
+  await change({ state: 'paused', retryAt: null })
+  await deliver({ ...to, now: () => at + HOUR_MS }, 'we_1', new AbortController().signal)
+  expect(await store.endpoint('we_1')).toMatchObject({ state: 'paused', retryAt: null })
   expect(posts).not.toHaveBeenCalled()
+})
+
+test('no change becomes a message while as many as may wait do', async () => {
+  await addWith(1)
+  await store.floor(8453, 0)
+  await store.change('event', '9', 5)
+  await store.count(5)
+  await run(undefined, { sizes: { maxWaiting: 1, rounds: 0 } })
+  expect((await store.endpoint('we_1')).seq).toBe(0)
 })

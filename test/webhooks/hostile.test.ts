@@ -209,7 +209,8 @@ test('a URL of an endpoint is refused with its reason', () => {
     }
   }
   expect(refused('http://example.com/')).toContain('expected https')
-  expect(refused('https://user:pass@example.com/')).toContain('without user and password')
+  for (const user of ['user:pass', 'user', ':pass'])
+    expect(refused(`https://${user}@example.com/`)).toContain('without user and password')
   expect(refused('https://example.com/#a')).toContain('without #')
   expect(refused(`https://example.com/${'a'.repeat(1_980)}`)).toMatch(/^https.*a$/)
   expect(refused(`https://example.com/${'a'.repeat(1_981)}`)).toContain('at most 2000 characters')
@@ -243,36 +244,53 @@ describe('a URL to which nothing is delivered is refused when it is added', () =
     await expect(requirePublic(url, answering('8.8.8.8', address))).rejects.toThrow('which is not public')
   })
 
+  test('a name without an address', async () => {
+    const url = parseEndpointUrl('https://hooks.example.com/', false)
+    await expect(requirePublic(url, answering())).rejects.toThrow('hooks.example.com has no address')
+  })
+
   test('but not one whose name is not set up yet, or is public', async () => {
     const url = parseEndpointUrl('https://hooks.example.com/', false)
     await requirePublic(url, () => Promise.reject(new Error('queryA ENOTFOUND')))
-    await requirePublic(url, answering('8.8.8.8', '2606:4700::1111'))
+    await requirePublic(url, answering('8.8.8.8', '2606:4700::1111', '::ffff:8.8.8.8'))
     await requirePublic(parseEndpointUrl('http://localhost:4000/', true), answering('127.0.0.1', '::1'))
   })
 })
 
 describe('a receiver that', () => {
-  const answers: [string, Parameters<typeof openReceiver>[0]][] = [
-    ['never answers', () => {}],
-    ['closes the connection', (response) => void response.socket?.destroy()],
-    ['answers with garbage', (response) => void response.socket?.end('garbage\r\n\r\n')],
-    [
-      'answers with endless headers',
-      (response) => void response.socket?.write(`HTTP/1.1 200 OK\r\nA: ${'a'.repeat(100_000)}`),
-    ],
-    [
-      'switches protocols',
-      (response) =>
-        void response.socket?.end('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'),
-    ],
-    ['only sends hints', (response) => void response.socket?.write('HTTP/1.1 103 Early Hints\r\n\r\n')],
-    ['sends headers slowly', (response) => void response.socket?.write('HTTP/1.1 200 OK\r\nA')],
-  ]
-  test.each(answers)('%s fails within the time-out', async (_, answer) => {
-    const hostile = await openReceiver(answer)
+  const late = 'no response within 0.3 s'
+  const switching = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'
+  test.each<[string, string, string | null]>([
+    ['never answers', late, ''],
+    ['closes the connection', 'socket hang up', null],
+    ['answers with garbage', 'Parse Error', 'garbage\r\n\r\n'],
+    ['answers with endless headers', 'Header overflow', `HTTP/1.1 200 OK\r\nA: ${'a'.repeat(100_000)}`],
+    ['switches protocols', 'the connection was closed before a response', switching],
+    ['only sends hints', late, 'HTTP/1.1 103 Early Hints\r\n\r\n'],
+    ['sends headers slowly', late, 'HTTP/1.1 200 OK\r\nA'],
+  ])('%s fails within the time-out: %s', async (_, failure, text) => {
+    const hostile = await openReceiver(({ socket }) => void (text === null ? socket?.destroy() : socket?.write(text)))
     const posted = await createPost({ allowsLoopback: true, timeoutMs: 300 })(hostile.url, headers, '{}', signal)
     await hostile.close()
-    expect(posted).toMatchObject({ ok: false, failure: expect.stringMatching(/./) })
+    expect(posted).toMatchObject({ ok: false, failure: expect.stringContaining(failure) })
+  })
+
+  test.each([
+    ['has answered with a status', false],
+    ['does not answer a worker that stops', true],
+  ])('%s is disconnected', async (_, stops) => {
+    const controller = new AbortController()
+    let isClosed = false
+    const open = await openReceiver((response) => {
+      response.on('close', () => {
+        isClosed = true
+      })
+      if (stops) controller.abort()
+      else response.writeHead(200).write('x')
+    })
+    await createPost({ allowsLoopback: true })(open.url, headers, '{}', controller.signal)
+    await expect.poll(() => isClosed).toBe(true)
+    await open.close()
   })
 
   test.each([
