@@ -243,7 +243,10 @@ describe.each(drivers)('jobs, $name', ({ shared, url }) => {
     await jobs.add('sweep', base)
     await jobs.close()
     expect([ended, lines]).toEqual([true, []])
-    await expect(jobs.add('sweep', bnb)).rejects.toMatchObject({ code: 'service_unavailable' })
+    await expect(jobs.add('sweep', bnb)).rejects.toMatchObject({
+      code: 'service_unavailable',
+      message: expect.stringContaining('closed'),
+    })
     await jobs.repeat('sweep', bnb, 10)
     await sleep(50)
     expect(sweep).toHaveBeenCalledTimes(1)
@@ -290,6 +293,48 @@ it('a job that is done or dropped leaves nothing in Redis', async () => {
     server.disconnect()
   }
 })
+
+/** How Redis may lose the repeated jobs of a system that goes on. */
+const losses: readonly (readonly [string, (server: Redis, jobs: Jobs) => Promise<unknown>])[] = [
+  ['connections that ended', (server) => server.client('KILL', 'TYPE', 'normal', 'SKIPME', 'yes')],
+  [
+    'a rejected write',
+    async (server, jobs) => {
+      await server.config('SET', 'maxmemory', '1')
+      await expect(jobs.add('sweep', bnb)).rejects.toMatchObject({ code: 'service_unavailable' })
+      await server.config('SET', 'maxmemory', '0')
+    },
+  ],
+]
+
+it.each(losses)(
+  'repeated jobs are stored with their intervals, and again when %s may have lost them',
+  async (_, lose) => {
+    const prefix = `test-${process.pid}-${systems++}`
+    const jobs = createJobs({ redisUrl: redis.url, prefix, log })
+    const server = new Redis(redis.url)
+    const stored = async () => {
+      const intervals = ['sweep', 'observe'].map(async (name) => {
+        const [key] = await server.zrange(`${prefix}:${name}:repeat`, 0, -1)
+        return key === undefined ? null : server.hget(`${prefix}:${name}:repeat:${key}`, 'every')
+      })
+      return Promise.all(intervals)
+    }
+    try {
+      await jobs.repeat('sweep', base, 60_000)
+      await jobs.repeat('observe', base, 30_000)
+      // The connection is new, and with it the repeated jobs are stored once more.
+      await sleep(1_500)
+      expect(await stored()).toEqual(['60000', '30000'])
+      await server.del(await server.keys(`${prefix}:*`))
+      await lose(server, jobs)
+      await expect.poll(stored).toEqual(['60000', '30000'])
+    } finally {
+      await jobs.close()
+      server.disconnect()
+    }
+  },
+)
 
 it('systems with different prefixes share nothing in one Redis', async () => {
   const [one, other] = ['a', 'b'].map((name) =>
