@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { FastifyBaseLogger } from 'fastify'
 import { createConcurrencyLimit } from '../lib/concurrency-limit.ts'
 import { errorText, ServiceError, unavailable } from '../lib/errors.ts'
+import { createTally } from '../lib/tally.ts'
 import type { Changes } from '../reads/cache/resources.ts'
 import { onResponseEnd } from './client.ts'
 
@@ -73,7 +74,7 @@ const positionEvent = (id: string): string => `retry: ${RETRY_MS}\nid: ${id}\nev
 
 /** Creates the capacity for streams of all feeds: at most `max` of all clients, and `maxPerClient` of one address. */
 export const createStreamCapacity = (max: number, maxPerClient: number) => {
-  const open = new Map<string, number>()
+  const open = createTally<string>()
   let total = 0
   return {
     /** Reads a page of a stream that begins in the past. Addresses take turns. */
@@ -89,18 +90,15 @@ export const createStreamCapacity = (max: number, maxPerClient: number) => {
     take(address: string): () => void {
       if (total >= max)
         throw unavailable(`stream limit reached (${max}): try again later`, undefined, RETRY_AFTER_SECONDS)
-      const count = open.get(address) ?? 0
-      if (count >= maxPerClient) {
+      if (open.of(address) >= maxPerClient) {
         const message = `stream limit of your address reached (${maxPerClient}): close a stream first`
         throw new ServiceError('rate_limited', message, { retryAfter: RETRY_AFTER_SECONDS })
       }
       total += 1
-      open.set(address, count + 1)
+      open.add(address, 1)
       return () => {
         total -= 1
-        const rest = (open.get(address) ?? 0) - 1
-        if (rest > 0) open.set(address, rest)
-        else open.delete(address)
+        open.add(address, -1)
       }
     },
   }

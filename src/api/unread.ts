@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { type ServiceError, unavailable } from '../lib/errors.ts'
+import { createTally } from '../lib/tally.ts'
 
 /*
  * Bodies that clients have not read yet. Each stays in memory until its last reader has it or leaves, so their sum is
@@ -47,15 +48,12 @@ export const createUnread = (
 ) => {
   /** Ordered by `newestAt`, oldest first. */
   const bodies = new Map<Buffer, Body>()
-  const held = new Map<string, number>()
+  const held = createTally<string>()
   let bytes = 0
   let dropped = 0
 
   const charge = (address: string | null, size: number): void => {
-    if (address === null) return
-    const sum = (held.get(address) ?? 0) + size
-    if (sum > 0) held.set(address, sum)
-    else held.delete(address)
+    if (address !== null) held.add(address, size)
   }
 
   const drop = (response: ServerResponse, release: () => void): void => {
@@ -79,7 +77,7 @@ export const createUnread = (
 
   /** Whether there is room for a body. Drops slow bodies to make it. Without any other, there is room for every body. */
   const hasRoom = (size: number, address: string): boolean => {
-    const own = held.get(address) ?? 0
+    const own = held.of(address)
     const ofAddress = slowest(own > 0 ? own + size - maxBytes / 2 : 0, (it) => it.address === address)
     if (ofAddress === null) return false
     const freed = [...ofAddress].reduce((sum, it) => sum + it.size, 0)

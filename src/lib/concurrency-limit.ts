@@ -1,3 +1,5 @@
+import { createTally } from './tally.ts'
+
 /**
  * Runs a task once a slot is free, or throws. When `signal` aborts before that, throws its reason. Slots go to the
  * clients with waiting tasks in turns; tasks without a client count as those of one, which may take all slots.
@@ -26,18 +28,18 @@ export const createConcurrencyLimit = (options: {
   const { atOnce } = options
   const atOncePerClient = Math.ceil(atOnce / 2)
   /** The number of running tasks by client, if any. */
-  const running = new Map<string, number>()
+  const running = createTally<string>()
   /** The waiting tasks by client. The first client is the next one; no set is empty. */
   const queues = new Map<string, Set<Waiting>>()
   let taken = 0
   let waiting = 0
 
   const mayBegin = (client: string): boolean =>
-    taken < atOnce && (client === NOBODY || (running.get(client) ?? 0) < atOncePerClient)
+    taken < atOnce && (client === NOBODY || running.of(client) < atOncePerClient)
 
   const take = (client: string): void => {
     taken += 1
-    running.set(client, (running.get(client) ?? 0) + 1)
+    running.add(client, 1)
   }
 
   const remove = (client: string, task: Waiting): void => {
@@ -85,9 +87,7 @@ export const createConcurrencyLimit = (options: {
   /** Frees a slot and hands it over to the next client that may begin, which then goes behind the others. */
   const handOver = (from: string): void => {
     taken -= 1
-    const rest = (running.get(from) ?? 1) - 1
-    if (rest > 0) running.set(from, rest)
-    else running.delete(from)
+    running.add(from, -1)
     for (const [client, queue] of queues) {
       if (!mayBegin(client)) continue
       const [task] = queue

@@ -102,6 +102,9 @@ test('owners and their ids are listed in that order whatever plan the server cho
     await handle.execute(sql`INSERT INTO deposits SELECT 1, n, n % 3, decode(lpad(to_hex(n % 50 * 7919 % 256), 40, '0'), 'hex'),
       1, 1, 1, block_hash, 1 FROM deposits, generate_series(99, 0, -1) n WHERE chain_id = ${chainId} AND id = 3`)
     const found = await ownedIds(handle, 1, 'deposit', { after: null, limit: 10, number: 9n })
+    // Those of the other chain have smaller addresses, and do not count.
+    const first = await ownedIds(handle, chainId, 'deposit', { after: null, limit: 1, number: 9n })
+    expect([...first]).toEqual([[walletOf(0), [3n]]])
     const owners = Array.from({ length: 50 }, (_, at) => ({
       owner: (at * 7_919) % 256,
       ids: [BigInt(at), BigInt(at + 50)],

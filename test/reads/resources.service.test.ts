@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { announce } from '../../src/db/changes/changes.ts'
@@ -57,6 +58,27 @@ test('a block that is committed while the change log is read becomes known toget
     expect(versions.size).toBeGreaterThan(0)
     // With each block the number of its change grows, so one that is older than the block's own has missed it.
     for (const { block, version } of seen) expect(version, `block ${block}`).toBe(await versionAt(block))
+  } finally {
+    await changes.close()
+  }
+})
+
+test('after a reconnection to a database that was restored from an older backup, every resource has changed', async () => {
+  const run = (text: string) => database.run((handle) => handle.execute(sql.raw(text)))
+  const changes = createChanges({ url: store.url, database, log: pino({ level: 'silent' }) })
+  const other = resourceOf([chainId], 'event:2')
+  try {
+    await eventually('the changes are known', () => changes.reached(chainId) !== undefined)
+    const before = changes.version(other)
+    await commit(1_000n)
+    await eventually('the change is known', () => changes.position() > before)
+    const newest = changes.position()
+    expect(changes.version(other)).toBe(before)
+    await run(`DELETE FROM changes WHERE seq > ${before}; UPDATE change_counter SET last = ${before}`)
+    await run(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'`,
+    )
+    await eventually('the resource has changed', () => changes.version(other) === newest)
   } finally {
     await changes.close()
   }

@@ -1,5 +1,6 @@
 import fp from 'fastify-plugin'
 import { ServiceError } from '../../lib/errors.ts'
+import { createTally } from '../../lib/tally.ts'
 import { addressOf, onResponseEnd } from '../client.ts'
 import type { Refused } from '../limits.ts'
 import { allowanceHeaders, type RateLimit } from '../rate-limit.ts'
@@ -9,7 +10,7 @@ type Options = { readonly limit: RateLimit; readonly refused: Refused }
 /** Rejects a client's requests above the limit per minute with a 429. A 304 is not counted. */
 export const rateLimits = fp<Options>(async (app, { limit, refused }) => {
   /** The number of requests in progress by client whose response decides whether they are counted. */
-  const undecided = new Map<string, number>()
+  const undecided = createTally<string>()
   app.addHook('onRequest', async (request, reply) => {
     const { method, headers, routeOptions } = request
     // A preflight is not limited.
@@ -17,14 +18,12 @@ export const rateLimits = fp<Options>(async (app, { limit, refused }) => {
     // A request that may become a 304 is counted once its response is not one.
     const mayBe304 = (method === 'GET' || method === 'HEAD') && headers['if-none-match'] !== undefined
     const address = addressOf(request)
-    const before = undecided.get(address) ?? 0
+    const before = undecided.of(address)
     if (mayBe304) {
-      undecided.set(address, before + 1)
+      undecided.add(address, 1)
       // Also runs when the client disconnected before the response.
       onResponseEnd(reply.raw, () => {
-        const others = (undecided.get(address) ?? 1) - 1
-        if (others > 0) undecided.set(address, others)
-        else undecided.delete(address)
+        undecided.add(address, -1)
         if (![304, 429].includes(reply.statusCode)) limit.count(address, 'incr').catch(() => {})
       })
     }

@@ -6,6 +6,7 @@ import type { Reached } from '../../db/changes/changes.ts'
 import type { RefreshState } from '../../db/queries/refresh-state.ts'
 import { isUnavailable, nullIfUnavailable, ServiceError, unavailable } from '../../lib/errors.ts'
 import { createSharedPoll } from '../../lib/shared-poll.ts'
+import { createTally } from '../../lib/tally.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import type { Changes } from '../cache/resources.ts'
 import { createLongReceipts, type LongReceipts } from './long-receipts.ts'
@@ -167,7 +168,7 @@ export const createWaits = (deps: Deps) => {
   const { chains, changes, max, maxPerClient, draining } = deps
   const open = new Set<AbortController>()
   /** The number of open waits by client address. */
-  const openByClient = new Map<string, number>()
+  const openByClient = createTally<string>()
   let refused = 0
 
   const longReceipts = createLongReceipts()
@@ -207,7 +208,7 @@ export const createWaits = (deps: Deps) => {
     ) {
       const chainPolls = polls.get(chainId)
       if (chainPolls === undefined) throw unavailable(`chain ${chainId} is not configured`)
-      const openOfClient = openByClient.get(address) ?? 0
+      const openOfClient = openByClient.of(address)
       if (open.size >= max) refuse(unavailable(`limit of ${max} waiting requests reached: try again later`))
       if (openOfClient >= maxPerClient) {
         const message = `limit of ${maxPerClient} waiting requests of your address reached: try again when they are answered`
@@ -216,7 +217,7 @@ export const createWaits = (deps: Deps) => {
       const controller = new AbortController()
       const onDisconnect = (): void => controller.abort(unavailable('the client disconnected'))
       open.add(controller)
-      openByClient.set(address, openOfClient + 1)
+      openByClient.add(address, 1)
       if (disconnected.aborted) onDisconnect()
       if (draining.aborted) onDrain()
       disconnected.addEventListener('abort', onDisconnect, { once: true })
@@ -225,9 +226,7 @@ export const createWaits = (deps: Deps) => {
       } finally {
         disconnected.removeEventListener('abort', onDisconnect)
         open.delete(controller)
-        const left = (openByClient.get(address) ?? 0) - 1
-        if (left > 0) openByClient.set(address, left)
-        else openByClient.delete(address)
+        openByClient.add(address, -1)
       }
     },
     close: stop,

@@ -128,7 +128,9 @@ describe.each(kinds)('holdings of kind %s', (kind) => {
   })
 
   test('are those of one wallet on one chain', async () => {
-    const { holdings, tips } = await read({ wallets: owners.slice(1, 2), chains: [chainOf(56)] })
+    const { holdings, tips, sums } = await read({ wallets: owners.slice(1, 2), chains: [chainOf(56)], sums: true })
+    const ofKind = sums.filter((sum) => sum.kind === kind)
+    expect(new Set(ofKind.map(({ wallet, chainId }) => `${wallet} ${chainId}`))).toEqual(new Set(['0 56']))
     const expected = expectedHoldings(kind, false, [56]).filter(({ wallet }) => wallet === 1)
     expect(holdings[kind].map(({ wallet, chainId, id }) => [wallet, chainId, id])).toEqual(
       expected.map(({ fact }) => [0, '56', String(fact.id)]),

@@ -7,12 +7,11 @@ export const streamFaults: Faults = {
     tests,
     faults: [
       ['if (total >= max)', 'if (total > max)'],
-      ['if (count >= maxPerClient)', 'if (count > maxPerClient)'],
+      ['open.of(address) >= maxPerClient', 'open.of(address) > maxPerClient'],
       ['        total -= 1\n', ''],
-      ['        if (rest > 0) open.set(address, rest)\n        else open.delete(address)\n', ''],
-      ['        else open.delete(address)\n', ''],
-      ['(open.get(address) ?? 0) - 1', '(open.get(address) ?? 0) - 2'],
-      ['      open.set(address, count + 1)\n', ''],
+      ['open.add(address, -1)', 'open.add(address, -2)'],
+      ['        open.add(address, -1)\n', ''],
+      ['      open.add(address, 1)\n', ''],
       ['      total += 1\n', ''],
       [
         '  const finish = (stream: Stream<F>, text: string, timeoutMs: number): void => {\n    streams.delete(stream)\n',

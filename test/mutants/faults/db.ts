@@ -384,6 +384,7 @@ export const dbFaults: Faults = {
   'src/db/index/facts.ts': {
     tests: ['test/db/facts.service.test.ts'],
     faults: [
+      ['after === null ? known : and(known, gt(owner, after))', 'after === null ? undefined : gt(owner, after)'],
       ['.where(and(eq(table.chainId, chainId), lte(table.blockNumber, number)))', '.where(eq(table.chainId, chainId))'],
       [
         '.where(and(eq(table.chainId, chainId), lte(table.blockNumber, number)))',

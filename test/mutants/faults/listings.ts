@@ -95,6 +95,10 @@ export const listingsFaults: Faults = {
         'ORDER BY owned.nth, f.block_timestamp DESC, query.chain_id, f.id DESC)',
         'ORDER BY owned.nth, query.chain_id, f.id DESC)',
       ],
+      [
+        'f ON f.chain_id = query.chain_id AND f.${tables[kind].owner} = owned.by\n      ${observedJoins',
+        'f ON f.${tables[kind].owner} = owned.by\n      ${observedJoins',
+      ],
       ['count(*) FILTER (WHERE ${isClaimable[kind]}) AS claims', 'count(*) AS claims'],
       [
         'GROUP BY owned.nth, f.chain_id, e.payment_token) f',
@@ -310,6 +314,7 @@ export const listingsFaults: Faults = {
       'test/reads/resources.service.test.ts',
     ],
     faults: [
+      ['versions.isEmpty() || newest < before', 'versions.isEmpty()'],
       ['changes.version(since.resource) > since.version', 'changes.version(since.resource) >= since.version'],
       ['  check()\n  if (!signal.aborted)', '  if (!signal.aborted)'],
       ['if (!signal.aborted) await sleep', 'await sleep'],
@@ -439,6 +444,7 @@ export const listingsFaults: Faults = {
   'src/reads/listings/portfolio.ts': {
     tests: ['test/reads/listings/portfolios.test.ts'],
     faults: [
+      ['BigInt(a.id) < BigInt(b.id)', 'a.id < b.id'],
       ['const MAX_ROWS_PER_KIND = 1_000', 'const MAX_ROWS_PER_KIND = 1_001'],
       ['isWhole && !isStale', '!isStale'],
       ['const totals = cut === null ? ofRows : totalsOfSums(cut.sums)', 'const totals = ofRows'],

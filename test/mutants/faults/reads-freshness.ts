@@ -7,14 +7,9 @@ export const freshnessFaults: Faults = {
     tests: polls,
     faults: [
       ['        open.delete(controller)\n', ''],
-      ['        else openByClient.delete(address)\n', ''],
-      [
-        '        if (left > 0) openByClient.set(address, left)\n        else openByClient.delete(address)',
-        '        openByClient.delete(address)',
-      ],
-      ['if (left > 0) openByClient', 'if (left > 1) openByClient'],
-      ['(openByClient.get(address) ?? 0) - 1', 'openOfClient'],
-      ['openByClient.set(address, openOfClient + 1)', 'openByClient.set(address, openOfClient)'],
+      ['        openByClient.add(address, -1)\n', ''],
+      ['openByClient.add(address, -1)', 'openByClient.add(address, -2)'],
+      ['      openByClient.add(address, 1)\n', ''],
       ['if (open.size >= max)', 'if (open.size > max)'],
       ['if (openOfClient >= maxPerClient)', 'if (openOfClient > maxPerClient)'],
       ['if (openOfClient >= maxPerClient)', 'if (open.size >= maxPerClient)'],

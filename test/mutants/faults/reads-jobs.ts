@@ -89,6 +89,7 @@ export const jobsFaults: Faults = {
     faults: [
       ['if (stop.signal.aborted) return\n    outages.failed(fault)', 'outages.failed(fault)'],
       ['    void reschedule()\n  }', '  }'],
+      ['    isRescheduling = false\n', ''],
       ['deduplication: { id: key, keepLastIfActive: true }', 'deduplication: { id: key }'],
       ['deduplication: { id: key, keepLastIfActive: true }', "deduplication: { id: 'one', keepLastIfActive: true }"],
       ['          removeOnFail: true,\n', ''],

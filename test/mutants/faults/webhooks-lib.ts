@@ -6,13 +6,13 @@ export const libFaults: Faults = {
     tests: ['test/lib/concurrency-limit.test.ts'],
     faults: [
       ['taken < atOnce && (client', 'taken <= atOnce && (client'],
-      ['?? 0) < atOncePerClient', '?? 0) <= atOncePerClient'],
+      ['running.of(client) < atOncePerClient', 'running.of(client) <= atOncePerClient'],
       ['Math.ceil(atOnce / 2)', 'Math.floor(atOnce / 2)'],
       ['if (waiting >= options.waiting) makeRoom(client)', 'if (waiting > options.waiting) makeRoom(client)'],
       ['    waiting -= 1\n', ''],
       ['    taken -= 1\n', ''],
       ['if (queue.size === 0) queues.delete(client)', ''],
-      ['if (rest > 0) running.set(from, rest)\n    else running.delete(from)', 'if (rest > 0) running.set(from, rest)'],
+      ['    running.add(from, -1)\n', ''],
       ['each[1].size > most[1].size ? each : most', 'each[1].size < most[1].size ? each : most'],
       ['[...queue].at(-1)', '[...queue].at(0)'],
       ['(queues.get(client)?.size ?? 0) + 1) throw', '(queues.get(client)?.size ?? 0)) throw'],
@@ -29,8 +29,16 @@ export const libFaults: Faults = {
         '      return await run()\n    } finally {\n      handOver(client)\n    }',
         '      const result = await run()\n      handOver(client)\n      return result\n    } finally {\n    }',
       ],
-      ['|| (running.get(client)', '&& (running.get(client)'],
+      ['|| running.of(client)', '&& running.of(client)'],
       ['    newest.reject(options.refuse())\n', ''],
+    ],
+  },
+  'src/lib/tally.ts': {
+    tests: ['test/lib/tally.test.ts'],
+    faults: [
+      ['if (sum > 0) sums.set(key, sum)\n      else sums.delete(key)', 'sums.set(key, sum)'],
+      ['if (sum > 0)', 'if (sum > 1)'],
+      ['of(key) + amount', 'amount'],
     ],
   },
   'src/lib/shared-poll.ts': {

@@ -125,6 +125,8 @@ describe.each(['event', 'deposit', 'position'] as const)('rows of kind %s', (kin
   test('lose the oldest one that cannot be claimed, and a claimable one only if all can be', async () => {
     const some = [{ id: 1, isClaimable: true }, { id: 2 }, { id: 3 }, { id: 4 }]
     expect(listed((await read({ [kind]: some }, { maxRows: 3 })).records[0])).toEqual(['8453/4', '8453/3', '8453/1'])
+    // Ids are numbers and not texts.
+    expect(listed((await read({ [kind]: [{ id: 9 }, { id: 10 }] }, { maxRows: 1 })).records[0])).toEqual(['8453/10'])
     const all = upTo(3, { isClaimable: true })
     expect(listed((await read({ [kind]: all }, { maxRows: 2 })).records[0])).toEqual(['8453/3', '8453/2'])
   })
