@@ -440,6 +440,8 @@ test('while no node answers, the index answers for recent transactions that crea
   const other = await send(world.lp, world.deployment.usdc, approve(maxUint256))
   await read(other, '?waitMs=20000')
   proxy.say(() => ({ status: 502, body: 'down' }))
+  // The other API learns of the block a moment later.
+  await expect.poll(async () => (await proxied.get(`/transactions/8453/${hash}`)).status).toBe(200)
   const found = await read(hash, '', proxied)
   expect(found).toMatchObject({
     ...{ status: 'succeeded', indexed: true, fee: null, calls: null, logs: [] },
