@@ -183,10 +183,13 @@ if (argv.includes('--check')) {
   if (readFileSync(checksumFile, 'utf8').trim() !== checksum())
     throw new Error('the contracts or the files generated from them have changed. Run: npm run contracts')
 } else {
+  // Compiled first: contracts with an error leave the artifacts as they are.
+  const files = await generate()
   rmSync(artifacts, { recursive: true, force: true })
-  for (const [path, text] of await generate()) {
+  for (const [path, text] of files) {
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, text)
   }
   writeFileSync(checksumFile, `${checksum()}\n`)
+  console.log(`${files.size} files written from ${created.length} contracts`)
 }
