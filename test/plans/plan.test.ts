@@ -206,6 +206,16 @@ describe('a purchase', () => {
     expect(issues.at(-1)?.code).not.toBe('insufficient_balance')
   })
 
+  test('that reverts for its allowance in spite of the approval is not executable', async () => {
+    const calls = { buyProtection: () => ({ reverts: 'ERC20: insufficient allowance' }) }
+    const { steps, issues, executable } = await buy({ calls })
+    expect([steps.map(({ id }) => id), executable]).toEqual([['approve', 'buy-protection'], false])
+    expect(issues.map(({ code, step: of, blocking }) => [code, of, blocking])).toEqual([
+      ['insufficient_allowance', 'approve', false],
+      ['insufficient_allowance', 'buy-protection', true],
+    ])
+  })
+
   test('names the approval first and the cost in its summary', async () => {
     const { summary } = await buy({ calls: { buyProtection } })
     expect(summary).toMatch(

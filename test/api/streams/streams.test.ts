@@ -126,6 +126,23 @@ test('an item that arrives while a stream catches up is sent once', async () => 
   expect(response.items()).toEqual([1, 2, 3, 4, 5])
 })
 
+test('an item that arrives while the last page of a stream is read is sent after it', async () => {
+  const { open, commit, state } = openFeed()
+  await commit(1, 2)
+  await open()
+  let go = (): void => {}
+  state.before = () =>
+    new Promise((resolve) => {
+      go = resolve
+    })
+  const response = await open(0)
+  state.before = async () => {}
+  await commit(3)
+  go()
+  await settled()
+  expect(response.items()).toEqual([1, 2, 3])
+})
+
 test('the next page of a slow client is read once its buffer is empty', async () => {
   const feed = openFeed({ pageSize: 2 })
   await feed.commit(1, 2, 3)
@@ -215,6 +232,16 @@ test.each([
   expect(response.items()).toEqual([])
 })
 
+test('a response that fails is destroyed, and may fail again', async () => {
+  const { open } = openFeed()
+  const response = await open()
+  for (const _ of [1, 2]) {
+    response.emit('error', new Error('EPIPE'))
+    await settled()
+  }
+  expect(response.destroyed).toBe(true)
+})
+
 test.each([
   ['exactly as much as may be buffered', 100, false],
   ['more than may be buffered', 101, true],
@@ -300,6 +327,23 @@ test('the first stream after a pause begins at the present, without items of bef
   expect((await open(0)).items()).toEqual([1, 2, 3])
 })
 
+test('an item that was read before its commit was noticed is sent once to the first stream after a pause', async () => {
+  const { open, append, index } = openFeed()
+  const first = await open()
+  append(1, 2)
+  index.change(1)
+  index.commit()
+  await settled()
+  expect(first.items()).toEqual([1, 2])
+  first.destroy()
+  await settled()
+  const second = await open()
+  index.change(2)
+  index.commit()
+  await settled()
+  expect(second.items()).toEqual([2])
+})
+
 test('a stream that begins at an item that is not read yet has the items after it only', async () => {
   const { open, commit, append } = openFeed()
   const first = await open()
@@ -326,6 +370,7 @@ test('every open stream gets a comment every 15 seconds', async () => {
   first.take()
   vi.advanceTimersByTime(60_000)
   expect(first.text).toBe('')
+  expect(vi.getTimerCount()).toBe(0)
 })
 
 test('when the service stops, every stream ends and asks its client to reconnect at a time of its own', async () => {

@@ -43,6 +43,7 @@ export const streamFaults: Faults = {
         'the read of the next page finds that the stream is closed, and ends the loop',
       ],
       ['hasMore ? 0 : reached)\n        await drained', 'reached)\n        await drained'],
+      ['hasMore ? 0 : reached)\n        await drained', 'hasMore ? 0 : end)\n        await drained'],
       ['page.items.at(-1)?.seq ?? stream.after, hasMore', 'stream.after, hasMore'],
       ['page.items.at(-1)?.seq ?? stream.after', 'page.items.at(0)?.seq ?? stream.after'],
       ['        await drained(stream)\n', ''],

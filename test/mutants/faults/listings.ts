@@ -413,6 +413,7 @@ export const listingsFaults: Faults = {
     tests: ['test/reads/listings/list-pages.test.ts'],
     faults: [
       ['text?.replace(/[A-Z]/g, toLower)', 'text?.toLowerCase()'],
+      ['row.startsWith(`${chainId},`)', 'row.startsWith(`${chainId}`)'],
       ['query.wallet ?? query.creator', 'query.wallet'],
       ['expiryTo: whole(expiryTo) }', 'expiryTo: whole(expiryFrom) }'],
       ['capacityFrom > 0n &&', 'capacityFrom > 1n &&'],
@@ -445,6 +446,7 @@ export const listingsFaults: Faults = {
     tests: ['test/reads/listings/portfolios.test.ts'],
     faults: [
       ['BigInt(a.id) < BigInt(b.id)', 'a.id < b.id'],
+      ['const wallet = wallets[nth]', 'const wallet = asked.wallets[nth]'],
       ['const MAX_ROWS_PER_KIND = 1_000', 'const MAX_ROWS_PER_KIND = 1_001'],
       ['isWhole && !isStale', '!isStale'],
       ['const totals = cut === null ? ofRows : totalsOfSums(cut.sums)', 'const totals = ofRows'],

@@ -227,6 +227,7 @@ export const plansFaults: Faults = {
       ['draft.isPartial && (reverts.length > 0 || steps.length > MAX_CLAIMS)', 'draft.isPartial && reverts.length > 0'],
       ['draft.validUntil ?? lastSecondOfClaims(steps, facts, time)', 'draft.validUntil'],
       ['issue.blocking && issue.code === code', 'issue.code !== code'],
+      ['issue.blocking && issue.code === code', 'issue.code === code'],
       ['accountIssues(account, gasCost?.total ?? null,', 'accountIssues(account, gasCost?.execution ?? null,'],
       ['draft.validUntil >= time ? draft.validUntil : null', 'draft.validUntil > time ? draft.validUntil : null'],
       ['rehearsal !== null && (executable || force)', 'rehearsal !== null && executable'],

@@ -126,6 +126,22 @@ test('the first page is bounded by the newest blocks, and the next ones keep its
   ])
 })
 
+test('a position is that of the last row of its chain, and not of a chain whose id begins with the same digits', async () => {
+  const { sources, pages } = sourcesWith({
+    page: ({ queries }) => ({
+      tips: queries.map(({ chainId }) => tipOf(chainId)),
+      rows: [listRow(8453, 9), listRow(56, 8), listRow(84532, 4), listRow(84532, 3)],
+      total: null,
+    }),
+  })
+  const { meta } = await pageFor(sources, events, { limit: 3 }, null)
+  await pageFor(sources, events, { limit: 3, cursor: meta.nextCursor ?? '' }, null)
+  expect(pages[1]?.queries.map(({ chainId, after }) => [chainId, after?.id])).toEqual([
+    [8453, 9n],
+    [56, 8n],
+  ])
+})
+
 test('a position keeps the expiry of the last row of its chain', async () => {
   const { sources, pages } = sourcesWith({
     page: ({ queries }) => ({

@@ -245,6 +245,17 @@ describe('totals', () => {
   })
 })
 
+test('a wallet that is asked for twice does not move the totals of the wallets after it', async () => {
+  const wallets = [walletOf(0), walletOf(0), walletOf(1)]
+  const sums = [sumOf({ wallet: 1, claims: 3, figures: [10n, 20n, 30n] })]
+  const { records } = await read({ position: upTo(3, { wallet: 1 }), sums }, { wallets, maxRows: 2 })
+  expect(records.map(({ wallet, complete, totals }) => [wallet, complete, totals[0]?.notional])).toEqual([
+    [walletOf(0), true, undefined],
+    [walletOf(0), true, undefined],
+    [walletOf(1), false, '10'],
+  ])
+})
+
 test('each amount that can be claimed has the builder of its kind, its fee and what it pays', async () => {
   const { records } = await read({
     position: [{ id: 5, rate: '10000', figures: [1, 1, 2_000_001] }],
