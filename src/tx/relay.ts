@@ -8,7 +8,7 @@ import { type DecodedRevert, revertOf } from '../protocol/reverts/decode.ts'
 import { RevertReason } from '../protocol/reverts/reason.ts'
 import { decodeCall, targetOf } from './decode-call.ts'
 import { signedCallOf } from './signed-call.ts'
-import { bytesAfter, signedFor } from './signed-for.ts'
+import { bytesAfter, invalidV, signedFor } from './signed-for.ts'
 
 const SIGNED = /^0x[a-fA-F0-9]+$/
 const NO_HEX = 'expected 0x hex of a signed transaction'
@@ -78,8 +78,8 @@ type Order = {
 
 /**
  * Sends a signed transaction to a node of the chain, and simulates it before if it calls the protocol or a configured
- * token. Throws `validation_error` for a transaction of another chain and for bytes after it, `conflict` for one that
- * would revert with `rejectIfReverts`, and as `Chain.broadcast` does.
+ * token. Throws `validation_error` for a transaction of another chain, for a `v` that no signature has and for bytes
+ * after the transaction, `conflict` for one that would revert with `rejectIfReverts`, and as `Chain.broadcast` does.
  */
 export const relay = async (
   chain: Chain,
@@ -88,6 +88,11 @@ export const relay = async (
   const { chainId, deployment } = chain
   const extra = bytesAfter(signedTx)
   if (extra > 0) throw invalidField('signedTx', `bytes after the complete transaction: ${extra}. Leave them out`)
+  const v = invalidV(signedTx)
+  if (v !== null) {
+    const expected = '27 or 28, or 35 and above with the chain id (EIP-155)'
+    throw invalidField('signedTx', `no signature has v ${v}: expected ${expected}. Sign the transaction again`)
+  }
   const signedChain = signedFor(signedTx)
   if (signedChain != null && signedChain !== BigInt(chainId)) {
     throw invalidField('signedTx', `signed for chain ${signedChain}, not ${chainId}`)

@@ -1,6 +1,6 @@
 import { type Address, getAddress, type Hex, keccak256, numberToHex, recoverAddress, toRlp } from 'viem'
 import type { SignedCall } from '../chain/simulate-signed.ts'
-import { fieldsOf, integer } from './signed-for.ts'
+import { chainOfV, fieldsOf, integer } from './signed-for.ts'
 
 /** The positions of the fields of a transaction. Value and input follow the target; the signature is at the end. */
 type Layout = { readonly nonce: number; readonly gas: number; readonly to: number; readonly count: number }
@@ -28,12 +28,13 @@ const listOf = (content: Buffer): Buffer => {
   return Buffer.concat([Buffer.from([0xf7 + length.length]), length, content])
 }
 
-/** The bytes that the sender signed, by the fields before the signature. */
-const unsigned = (type: number | null, fields: Buffer, v: bigint): Buffer => {
+/** The bytes that the sender signed, by the fields before the signature; undefined when no signature has this `v`. */
+const unsigned = (type: number | null, fields: Buffer, v: bigint): Buffer | undefined => {
   if (type !== null) return Buffer.concat([Buffer.from([type]), listOf(fields)])
+  const chain = chainOfV(v)
+  if (chain === undefined) return undefined
   // EIP-155 signs the chain id too.
-  const chain = v < 35n ? [] : [encoded((v - 35n) / 2n), encoded(0n), encoded(0n)]
-  return listOf(Buffer.concat([fields, ...chain]))
+  return listOf(Buffer.concat([fields, ...(chain === null ? [] : [encoded(chain), encoded(0n), encoded(0n)])]))
 }
 
 const parityOf = (type: number | null, v: bigint): number => Number(type === null ? (v + 1n) % 2n : v)
@@ -66,10 +67,11 @@ export const signedCallOf = async (
   // Above 55 bytes, a list's head has the length of its content.
   const from = start + 1 + Math.max(0, (bytes[start] ?? 0) - 0xf7)
   const to = fields[layout.count - 4]?.end
-  const hash = keccak256(unsigned(type, bytes.subarray(from, to), v))
+  const content = unsigned(type, bytes.subarray(from, to), v)
+  if (content === undefined) return null
   try {
     const signature = { r: numberToHex(r, { size: 32 }), s: numberToHex(s, { size: 32 }), yParity: parityOf(type, v) }
-    const sender = await recoverAddress({ hash, signature })
+    const sender = await recoverAddress({ hash: keccak256(content), signature })
     return {
       hash: keccak256(bytes),
       from: sender,

@@ -66,17 +66,33 @@ export const integer = (bytes: Buffer, field: Item | undefined): bigint | undefi
   return BigInt(`0x0${bytes.toString('hex', field.start, field.end)}`)
 }
 
-/**
- * The chain of a transaction without a type (EIP-155): `v` is 35 or 36 plus twice the chain id. Before signing, `v` is
- * the chain id. Null for a smaller `v`: the signature does not contain a chain.
- */
-const ofLegacy = (bytes: Buffer): bigint | null | undefined => {
+/** The signature of a transaction without a type; undefined for other bytes. */
+const legacySignature = (bytes: Buffer) => {
   const fields = fieldsOf(bytes, 0)
   if (fields?.length !== LEGACY_FIELDS) return undefined
   const [v, r, s] = fields.slice(6).map((field) => integer(bytes, field))
-  if (v === undefined) return undefined
-  if (r === 0n && s === 0n) return v
-  return v < 35n ? null : (v - 35n) / 2n
+  return v === undefined ? undefined : { v, isSigned: r !== 0n || s !== 0n }
+}
+
+/**
+ * The chain in the `v` of a transaction without a type (EIP-155): `v` is 35 or 36 plus twice the chain id. Null for 27
+ * and 28, which contain no chain, and undefined for any other number, which no signature has.
+ */
+export const chainOfV = (v: bigint): bigint | null | undefined => {
+  if (v >= 35n) return (v - 35n) / 2n
+  return v === 27n || v === 28n ? null : undefined
+}
+
+/** The chain of a transaction without a type. Before signing, `v` is the chain id. */
+const ofLegacy = (bytes: Buffer): bigint | null | undefined => {
+  const signature = legacySignature(bytes)
+  return signature?.isSigned === false ? signature.v : signature && chainOfV(signature.v)
+}
+
+/** The `v` of a signed transaction without a type if no signature has it; null for any other bytes. */
+export const invalidV = (transaction: Hex): bigint | null => {
+  const signature = legacySignature(Buffer.from(transaction.slice(2), 'hex'))
+  return signature?.isSigned === true && chainOfV(signature.v) === undefined ? signature.v : null
 }
 
 /**

@@ -1,4 +1,4 @@
-import { encodeFunctionData, type Hex, keccak256 } from 'viem'
+import { encodeFunctionData, fromRlp, type Hex, keccak256, toRlp } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, test } from 'vitest'
 import { erc20Abi } from '../../src/abi/erc20.generated.ts'
@@ -142,6 +142,16 @@ describe('the chain of a transaction', () => {
     expect(await relay(chain, { signedTx: '0x1234' })).toMatchObject({ simulated: false, warnings: [] })
     expect(asked).toEqual([['broadcast', '0x1234', undefined]])
   })
+})
+
+test.each(['0x01', '0x1d', '0x22'] as const)('a v of %s, which no signature has, is a fault', async (v) => {
+  const { asked, chain } = open()
+  const signedTx = toRlp((fromRlp(await withoutChain(), 'hex') as Hex[]).with(6, v))
+  await expect(relay(chain, { signedTx, rejectIfReverts: true })).rejects.toMatchObject({
+    code: 'validation_error',
+    details: [{ path: 'signedTx', message: expect.stringContaining(`no signature has v ${Number(v)}: expected 27`) }],
+  })
+  expect(asked).toEqual([])
 })
 
 test.each(['00', '0000'])('bytes %s after a transaction are a fault', async (extra) => {

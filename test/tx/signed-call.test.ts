@@ -1,4 +1,4 @@
-import { type Hex, keccak256, recoverTransactionAddress, type TransactionSerializable } from 'viem'
+import { fromRlp, type Hex, keccak256, recoverTransactionAddress, type TransactionSerializable, toRlp } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { expect, test } from 'vitest'
 import { signedCallOf } from '../../src/tx/signed-call.ts'
@@ -29,6 +29,13 @@ test.each(transactions)('the call and the sender of a $type transaction are read
     ...{ hash: keccak256(signed), from: account.address, to, gas: 210_000n },
     ...{ nonce: BigInt(transaction.nonce ?? 0), value: transaction.value, input: transaction.data },
   })
+})
+
+test('a transaction whose v no signature has has no call', async () => {
+  const fields = fromRlp(await account.signTransaction({ type: 'legacy', gasPrice: 7n, ...call }), 'hex') as Hex[]
+  const callWith = (v: Hex) => signedCallOf(toRlp(fields.with(6, v)), () => true)
+  expect(await callWith(fields[6] ?? '0x')).toMatchObject({ from: account.address })
+  for (const v of ['0x', '0x01', '0x1a', '0x1d', '0x1e', '0x21', '0x22'] as const) expect(await callWith(v)).toBeNull()
 })
 
 test('the sender is recovered whatever the length of the fields is', async () => {

@@ -1,7 +1,15 @@
-import { concatHex, type Hex, parseTransaction, serializeTransaction, type TransactionSerializable, toRlp } from 'viem'
+import {
+  concatHex,
+  type Hex,
+  numberToHex,
+  parseTransaction,
+  serializeTransaction,
+  type TransactionSerializable,
+  toRlp,
+} from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, test } from 'vitest'
-import { bytesAfter, signedFor } from '../../src/tx/signed-for.ts'
+import { bytesAfter, invalidV, signedFor } from '../../src/tx/signed-for.ts'
 
 const account = privateKeyToAccount(`0x${'01'.repeat(32)}`)
 const to = '0x000000000000000000000000000000000000dEaD'
@@ -74,14 +82,29 @@ test('a transaction has 14 fields at most, and a chain id 32 bytes', () => {
 })
 
 test.each([
+  ['0x', undefined],
+  ['0x1a', undefined],
   ['0x1b', null],
-  ['0x22', null],
+  ['0x1c', null],
+  ['0x1d', undefined],
+  ['0x22', undefined],
   ['0x23', undefined],
   ['0x24', undefined],
   ['0x25', 1n],
   ['0x26', 1n],
 ] as const)('a transaction without a type whose v is %s has the chain %s', (v, chain) => {
   expect(signedFor(toRlp(['0x01', '0x01', '0x01', to, '0x', '0x', v, '0x01', '0x01']))).toBe(chain)
+})
+
+test('a v that no signature has is found, and not that of other bytes', async () => {
+  const ofV = (v: number, r: Hex = '0x01', s: Hex = '0x01') =>
+    invalidV(toRlp(['0x01', '0x01', '0x01', to, '0x', '0x', v === 0 ? '0x' : numberToHex(v), r, s]))
+  for (const v of [0, 1, 26, 29, 34]) expect(ofV(v)).toBe(BigInt(v))
+  for (const v of [27, 28, 35, 36, 2 ** 40]) expect(ofV(v)).toBeNull()
+  // Before signing, v is the chain id.
+  expect([ofV(1, '0x', '0x'), ofV(1, '0x01', '0x'), ofV(1, '0x', '0x01')]).toEqual([null, 1n, 1n])
+  expect(invalidV(await account.signTransaction({ type: 'eip1559', chainId: 1, to, ...fees }))).toBeNull()
+  for (const other of ['0x', '0xc0', '0x1234'] as const) expect(invalidV(other)).toBeNull()
 })
 
 test('lists inside a transaction are not decoded, however deep they are nested', () => {

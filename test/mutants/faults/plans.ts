@@ -460,6 +460,7 @@ export const plansFaults: Faults = {
     tests: ['test/tx/relay.test.ts'],
     faults: [
       ['if (extra > 0) throw', 'if (extra > 1) throw'],
+      ['if (v !== null) {', 'if (v === 30n) {'],
       [
         'signedChain != null && signedChain !== BigInt(chainId)',
         'signedChain !== null && signedChain !== BigInt(chainId)',
@@ -480,7 +481,7 @@ export const plansFaults: Faults = {
     tests: ['test/tx/signed-call.test.ts'],
     faults: [
       ['content.length < 56', 'content.length <= 56'],
-      ['v < 35n ? []', 'v <= 35n ? []', 'no chain has the id 0'],
+      ['if (content === undefined) return null', 'if (content === undefined) throw new Error()'],
       ['type === null ? (v + 1n) % 2n : v', 'type === null ? v % 2n : v'],
       [
         'fields?.length !== layout.count || transaction.length % 2 === 1',
@@ -501,8 +502,12 @@ export const plansFaults: Faults = {
       ['fields.length === MAX_FIELDS', 'fields.length > MAX_FIELDS'],
       ['list?.end === bytes.length ? list.fields : undefined', 'list?.fields'],
       ['field.end - field.start > 32', 'field.end - field.start > 31'],
-      ['v < 35n ? null : (v - 35n) / 2n', 'v < 37n ? null : (v - 35n) / 2n'],
-      ['if (r === 0n && s === 0n) return v', ''],
+      ['if (v >= 35n) return', 'if (v >= 37n) return'],
+      ['if (v >= 35n) return', 'if (v >= 29n) return'],
+      ['v === 27n || v === 28n ? null', 'v === 28n ? null'],
+      ['signature?.isSigned === false ? signature.v : ', ''],
+      ['signature?.isSigned === true && chainOfV', 'signature !== undefined && chainOfV'],
+      ['r !== 0n || s !== 0n', 's !== 0n'],
       ['chainId === 0n ? undefined : chainId', 'chainId'],
       ['3: [14, 4, 5]', '3: [14, 4]'],
       ['start + length > end', 'start + length >= end'],
