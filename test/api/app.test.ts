@@ -45,6 +45,18 @@ test('an app answers as it is configured by default', async () => {
   expect(own.map((line) => JSON.parse(line))).toMatchObject([{ level: 30, requestId: 'of-this-test' }])
 })
 
+test('a preflight of any page is answered, and is not counted', async () => {
+  const { app, ask } = await open({ limits: { requestsPerMinute: 1 } })
+  const page = { origin: 'https://app.example', 'access-control-request-method': 'POST' }
+  for (const _ of [1, 2]) {
+    const { statusCode, headers } = await app.inject({ method: 'OPTIONS', url: '/v1/tx/broadcast', headers: page })
+    expect([statusCode, headers['access-control-allow-methods'], headers['access-control-allow-origin']]).toEqual([
+      ...[204, 'GET, HEAD, POST', '*'],
+    ])
+  }
+  expect(await ask('/v1/chains')).toBe(200)
+})
+
 test('with a limit of one request a minute, each client has one, by the address that the trusted proxy reports', async () => {
   const { ask } = await open({ limits: { requestsPerMinute: 1, trustedProxies: 1 } })
   const from = (address: string) => ({ 'x-forwarded-for': address })

@@ -5,6 +5,9 @@ import { createReader, type Reader } from '../../src/db/reader.ts'
 import { unavailable } from '../../src/lib/errors.ts'
 import { eventually } from '../support/process.ts'
 
+/** More reads of the state than any test needs: a reader that does not pause between them reaches this at once. */
+const MOST_STATES = 20_000
+
 /** A database with a state, that can be out of reach or slow. */
 const fakeDatabase = (name: string) => {
   const fake = {
@@ -35,6 +38,7 @@ const fakeDatabase = (name: string) => {
         return answer(fake.before, () => [[name]])
       }
       fake.states += 1
+      if (fake.states > MOST_STATES) throw new Error('the state is read without a pause')
       return answer(fake.beforeState, () => [[fake.change, fake.blocks].map((it) => it?.toString() ?? null)])
     },
   }

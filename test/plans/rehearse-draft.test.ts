@@ -80,6 +80,7 @@ describe('claims whose facts were not read', () => {
     let asked = 0
     const changing = () => {
       asked += 1
+      if (asked > 10) throw new Error('simulated again and again')
       return [DAI_AT, OTHER, WALLET][asked % 3] ?? USDC_AT
     }
     const { rehearsed, sent } = open({ views: { ...views, getEventPaymentToken: changing } })

@@ -17,6 +17,7 @@ export const restFaults: Faults = {
       [', ignoreTrailingSlash: true', ''],
       ["  app.removeContentTypeParser('text/plain')\n", ''],
       ['    lines.flush()\n', ''],
+      ['  await app.register(preflights)\n', ''],
       [
         'createStreamCapacity(limits.maxStreams, limits.maxStreamsPerClient)',
         'createStreamCapacity(limits.maxStreamsPerClient, limits.maxStreams)',
