@@ -86,7 +86,7 @@ export const listQueryText = (count: number): string => {
   const rows = Array.from({ length: count }, (_, row) =>
     columns.map((type, at) => `$${row * columns.length + at + 1}::${type}`).join(),
   )
-  return `query AS (SELECT chain_id, least(c.block_number, w.up_to) AS up_to, coalesce(w.now, c.block_timestamp) AS now, w.rollback, w.render_key, w.after, w.after_key,
+  return `query AS (SELECT chain_id, least(c.block_number, w.up_to) AS up_to, w.up_to AS bound, coalesce(w.now, c.block_timestamp) AS now, w.rollback, w.render_key, w.after, w.after_key,
       c.block_number AS tip_number, c.block_hash AS tip_hash, c.block_timestamp AS tip_timestamp
     FROM (VALUES ${rows.map((row) => `(${row})`).join()}) AS w (chain_id, up_to, now, rollback, render_key, after, after_key) JOIN cursors c USING (chain_id))`
 }

@@ -29,8 +29,9 @@ export type Tip = {
  */
 const REPLACED_SECONDS = 10
 
+/** Compared with the bound itself: after a rollback, the index may still be below it. */
 const isReorged = `EXISTS (SELECT FROM rollbacks x
-    WHERE x.chain_id = query.chain_id AND x.seq > query.rollback AND x.ancestor_number < query.up_to)`
+    WHERE x.chain_id = query.chain_id AND x.seq > query.rollback AND x.ancestor_number < query.bound)`
 
 const isRefreshing = `coalesce((SELECT (SELECT min(noted) <= r.last_note
         OR (min(noted) IS NOT NULL AND r.rolled_back_at > clock_timestamp() - interval '${REPLACED_SECONDS} seconds')

@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Database } from '../../../src/db/pool.ts'
 import type { Filters } from '../../../src/db/queries/filters.ts'
@@ -224,6 +225,20 @@ test.each(kinds)('the rows of %s end with the block that bounds the list, on eac
     const expected = allOf(kind).filter((row) => row.chainId === 56 || row.fact.blockNumber <= upTo)
     const found = await page({ kind, queries, count: true })
     expect([namesOf(found.rows), found.total]).toEqual([inOrder(expected, 'asc'), expected.length])
+  }
+})
+
+test('rows after the newest indexed block are left out, whatever block bounds the list', async () => {
+  const setTip = (number: bigint) =>
+    database.run((handle) => handle.execute(sql`UPDATE cursors SET block_number = ${number} WHERE chain_id = 56`))
+  await setTip(1n)
+  try {
+    for (const upTo of [null, 1n, 2n, 99n]) {
+      const found = await page({ kind: 'event', queries: [{ ...queryOf(56), upTo }] })
+      expect(namesOf(found.rows)).toEqual(['56/1', '56/2', '56/3', '56/4', '56/5'])
+    }
+  } finally {
+    await setTip(statesTip.number)
   }
 })
 

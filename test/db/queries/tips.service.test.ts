@@ -121,6 +121,15 @@ describe('a list that is bounded by block 30', () => {
     expect([tip?.rollback, tip?.reorged]).toEqual([below, false])
     expect(other?.rollback).toBeLessThan(below)
   })
+
+  test('was reorganized also while the index is still at or below the block of the rollback', async () => {
+    await rollback(8453, 29)
+    for (const tip of [29, 20]) {
+      await execute(sql`UPDATE cursors SET block_number = ${tip} WHERE chain_id = 8453`)
+      expect(await isReorged(0n)).toBe(true)
+    }
+    await execute(sql`UPDATE cursors SET block_number = 40 WHERE chain_id = 8453`)
+  })
 })
 
 describe('a filter on observations', () => {

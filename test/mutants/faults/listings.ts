@@ -48,6 +48,7 @@ export const listingsFaults: Faults = {
       ["'f.block_number <= query.up_to', ...conditions", '...conditions'],
       ["'f.block_number <= query.up_to', ...conditions", "'f.block_number < query.up_to', ...conditions"],
       ['least(c.block_number, w.up_to) AS up_to', 'c.block_number AS up_to'],
+      ['least(c.block_number, w.up_to) AS up_to', 'coalesce(w.up_to, c.block_number) AS up_to'],
       ['coalesce(w.now, c.block_timestamp) AS now', 'c.block_timestamp AS now'],
       ["const than = order === 'asc' ? '>' : '<'", "const than = order === 'asc' ? '>=' : '<'"],
       ['`(f.expiry_date, f.id) ${than} (query.after_key, query.after)`', '`f.expiry_date ${than} query.after_key`'],
@@ -193,7 +194,8 @@ export const listingsFaults: Faults = {
     faults: [
       ['x.chain_id = query.chain_id AND x.seq > query.rollback', 'x.seq > query.rollback'],
       ['x.seq > query.rollback AND', 'x.seq >= query.rollback AND'],
-      ['x.ancestor_number < query.up_to', 'x.ancestor_number <= query.up_to'],
+      ['x.ancestor_number < query.bound', 'x.ancestor_number <= query.bound'],
+      ['x.ancestor_number < query.bound', 'x.ancestor_number < query.up_to'],
       ['min(noted) <= r.last_note', 'max(noted) <= r.last_note'],
       ['min(noted) <= r.last_note', 'min(noted) < r.last_note'],
       ['FROM unobserved WHERE chain_id = r.chain_id)', 'FROM unobserved)'],
@@ -414,6 +416,7 @@ export const listingsFaults: Faults = {
     faults: [
       ['text?.replace(/[A-Z]/g, toLower)', 'text?.toLowerCase()'],
       ['row.startsWith(`${chainId},`)', 'row.startsWith(`${chainId}`)'],
+      ['return { ...previous, after }', 'return { ...previous, after, rollback: tip.rollback }'],
       ['query.wallet ?? query.creator', 'query.wallet'],
       ['expiryTo: whole(expiryTo) }', 'expiryTo: whole(expiryFrom) }'],
       ['capacityFrom > 0n &&', 'capacityFrom > 1n &&'],

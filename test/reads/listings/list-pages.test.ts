@@ -94,10 +94,11 @@ describe.each(['asc', 'desc'] as const)('pages in the order %s', (order) => {
 
 test('the first page is bounded by the newest blocks, and the next ones keep its bounds and its time', async () => {
   let tip = blockOf(100n)
+  let rollback = 4n
   const { sources, pages } = sourcesWith({
     page: (query) => ({
       ...pageOf(query),
-      tips: query.queries.map((it) => tipOf(it.chainId, { block: tip, rollback: 4n })),
+      tips: query.queries.map((it) => tipOf(it.chainId, { block: tip, rollback })),
     }),
   })
   const first = await pageFor(sources, positions, { limit: 3 }, null)
@@ -110,6 +111,7 @@ test('the first page is bounded by the newest blocks, and the next ones keep its
     [8453, 56].map((chainId) => [chainId, 100, Number(blockOf(100n).timestamp)]),
   )
   tip = blockOf(120n)
+  rollback = 5n
   const second = await pageFor(sources, positions, { limit: 3, cursor: first.meta.nextCursor ?? '' }, null)
   expect(second.meta.asOf.map(({ blockNumber }) => blockNumber)).toEqual([100, 100])
   expect(pages[1]?.queries).toEqual([
@@ -123,6 +125,12 @@ test('the first page is bounded by the newest blocks, and the next ones keep its
       renderKey: 8453n,
     },
     { chainId: 56, after: null, upTo: 100n, now: blockOf(100n).timestamp, rollback: 4n, renderKey: 56n },
+  ])
+  await pageFor(sources, positions, { limit: 3, cursor: second.meta.nextCursor ?? '' }, null)
+  const { timestamp } = blockOf(100n)
+  expect(pages[2]?.queries.map(({ upTo, now, rollback: since }) => [upTo, now, since])).toEqual([
+    [100n, timestamp, 4n],
+    [100n, timestamp, 4n],
   ])
 })
 
