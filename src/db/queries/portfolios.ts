@@ -120,7 +120,7 @@ const sumsOf = (kind: Kind, { activeOnly }: Form, [owned = '', , roundUp = '']: 
   const shown = ['f.nth', 'f.chain_id', `encode(f.token, 'hex')`, `encode(t.symbol, 'hex')`, 't.decimals', 'f.claims']
   return `(SELECT '${SUMS}', '${kind},' || concat(${[...shown, ...each.map((_, at) => `f.figure${at}`)].join(`, ',', `)})
     FROM (SELECT owned.nth, f.chain_id, e.payment_token AS token, count(*) FILTER (WHERE ${isClaimable[kind]}) AS claims, ${each.join()}
-      FROM ${roundsUp(roundUp)} CROSS JOIN ${owned} JOIN ${tables[kind].facts} f ON f.chain_id = query.chain_id AND f.${tables[kind].owner} = owned.by
+      FROM ${roundsUp(roundUp)} CROSS JOIN ${owned} CROSS JOIN ${tables[kind].facts} f
       ${observedJoins(kind)} ${pools} WHERE ${conditionOf(kind, activeOnly)} GROUP BY owned.nth, f.chain_id, e.payment_token) f
     LEFT JOIN tokens t ON t.chain_id = f.chain_id AND t.address = f.token ORDER BY f.nth, f.chain_id, f.token)`
 }

@@ -3,8 +3,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Database } from '../../../src/db/pool.ts'
 import type { Filters } from '../../../src/db/queries/filters.ts'
 import { createListings, type ListQuery, placeOf } from '../../../src/db/queries/listings.ts'
+import { parseColumns, parseSettlement } from '../../../src/db/queries/rows.ts'
 import { createRenderer } from '../../../src/db/rendering.ts'
 import { type Kind, kinds } from '../../../src/protocol/entities.ts'
+import type { Inclusion } from '../../../src/protocol/rows.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { openDatabase } from '../../support/open-database.ts'
 import { type SeededDeposit, type SeededEvent, type SeededPosition, seedDeployment } from '../../support/seed-index.ts'
@@ -281,6 +283,43 @@ test('rows have the stored text only under the key of the reader, and else the c
   const other = (await page({ ...query, queries: [{ ...queryOf(8453), renderKey: 1n }] })).rows
   for (const row of other) {
     const [, text, columns = ''] = row.split('\u001f')
-    expect([text, JSON.parse(columns).fact.chain_id]).toEqual(['', '8453'])
+    const { fact, eventSeen } = parseColumns('event', columns)
+    const { core, stats } = states[8453].events[Number(fact.id) - 1]?.seen ?? {}
+    expect([text, fact.chainId, eventSeen?.poolOpen]).toEqual(['', 8453, core?.poolOpen])
+    expect([eventSeen?.triggered, eventSeen?.settledAt]).toEqual([stats?.triggered, stats?.settledAt])
+  }
+})
+
+test('a row that shows its event has the settlement of the event as of the block of its observation', async () => {
+  const query = { kind: 'deposit', queries: [queryOf(8453)], include: ['event'] } as const
+  // Rows without a text begin their columns with another separator.
+  const rows = (await page(query)).rows.filter((row) => !row.includes('\u001f\u001f'))
+  expect(rows.length).toBeGreaterThan(20)
+  for (const row of rows) {
+    const [, , event = '', settlement = ''] = row.split('\u001f')
+    const stats = states[8453].events[JSON.parse(event).id - 1]?.seen.stats
+    expect(parseSettlement(settlement)).toEqual({
+      ...{ settledAt: stats?.settledAt, triggered: stats?.triggered, settlementPrice: stats?.settlementPrice },
+      time: statesTip.timestamp,
+    })
+  }
+})
+
+test('a row that shows its event is rendered when the text of the event is not under the key of the reader', async () => {
+  const setKey = (key: bigint) =>
+    database.run((handle) =>
+      handle.execute(sql`UPDATE event_observations SET render_key = ${key}, render_flip = NOT render_flip
+        WHERE chain_id = 56 AND id = 2`),
+    )
+  const partsOf = async (include: readonly Inclusion[]) => {
+    const { rows } = await page({ kind: 'deposit', queries: [queryOf(56)], filters: { eventId: 2n }, include })
+    return rows.map((row) => row.split('\u001f').map((part) => part !== ''))
+  }
+  await setKey(1n)
+  try {
+    expect(await partsOf([])).toEqual(Array(4).fill([true, true]))
+    expect(await partsOf(['event'])).toEqual(Array(4).fill([true, false, true]))
+  } finally {
+    await setKey(queryOf(56).renderKey)
   }
 })

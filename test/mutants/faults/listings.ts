@@ -96,10 +96,8 @@ export const listingsFaults: Faults = {
         'ORDER BY owned.nth, f.block_timestamp DESC, query.chain_id, f.id DESC)',
         'ORDER BY owned.nth, query.chain_id, f.id DESC)',
       ],
-      [
-        'f ON f.chain_id = query.chain_id AND f.${tables[kind].owner} = owned.by\n      ${observedJoins',
-        'f ON f.${tables[kind].owner} = owned.by\n      ${observedJoins',
-      ],
+      ['`f.chain_id = query.chain_id AND f.${tables', '`f.${tables'],
+      ['stored.symbol !== null || stored.decimals !== null', 'stored.symbol !== null'],
       ['count(*) FILTER (WHERE ${isClaimable[kind]}) AS claims', 'count(*) AS claims'],
       [
         'GROUP BY owned.nth, f.chain_id, e.payment_token) f',
@@ -119,7 +117,7 @@ export const listingsFaults: Faults = {
     ],
   },
   'src/db/queries/rows.ts': {
-    tests: [...queryTests('portfolios'), ...lists, 'test/reads/stored-rows.service.test.ts'],
+    tests: ['test/db/queries/rows.test.ts', ...queryTests('portfolios'), ...lists],
     faults: [
       ['WHERE chain_id = f.chain_id AND id = f.${id} LIMIT 1', 'WHERE id = f.${id} LIMIT 1'],
       [
