@@ -1,10 +1,11 @@
 import { pino } from 'pino'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { openApi } from '../../src/compose/api.ts'
 import { openEngineService } from '../../src/compose/engine.ts'
 import { openWorker } from '../../src/compose/worker.ts'
 import { environments } from '../../src/config/environments.ts'
 import { load } from '../../src/config/load.ts'
+import { databaseStatements } from '../../src/db/pool.ts'
 import { createDrain } from '../../src/lib/drain.ts'
 import { type Closers, createClosers } from '../../src/lib/lifecycle.ts'
 import { freePort } from '../../src/sandbox/ports.ts'
@@ -72,6 +73,8 @@ const statusOf = (url: string): Promise<number> =>
 test('an API opens what it needs before it listens, reports that it stops first, and closes what it opened', async () => {
   const { env, url, metricsUrl } = await environment()
   const config = load(environments.api, { ...env, DATABASE_READ_URL: store.url, RATE_LIMIT_PER_MINUTE: '0' })
+  const pools = new Set<string>()
+  onTestFinished(databaseStatements.subscribe({ onEnd: ({ pool }) => void pools.add(pool) }))
   const drain = createDrain({ ms: 0, log })
   const { closers, opened, closed } = recording()
   await openApi(config, drain, log, closers)
@@ -81,7 +84,11 @@ test('an API opens what it needs before it listens, reports that it stops first,
   const metrics = await (await fetch(metricsUrl)).text()
   for (const pool of ['reads', 'copy'])
     expect(metrics).toMatch(new RegExp(`^fx_database_connections\\{.*pool="${pool}"`, 'm'))
+  // The change log is read from the replica.
+  await expect.poll(() => [...pools]).toContain('copy')
   expect(drain.signal.aborted).toBe(false)
+  await drain.begin()
+  expect(await (await fetch(`${url}/readyz`)).text()).toContain('this process is about to stop')
   await closers.close()
   expect([drain.signal.aborted, closed]).toEqual([true, opened.toReversed()])
   expect([await statusOf(`${url}/livez`), await statusOf(metricsUrl)]).toEqual([0, 0])

@@ -23,7 +23,12 @@ afterEach(() => {
 
 /** A transaction that waits for a block, which a test mines, replaces and indexes. */
 const open = () => {
-  const state = { block: null as number | null, isReplaced: false, fault: null as Error | null, lookups: 0 }
+  const state = {
+    ...{ block: null as number | null, isReplaced: false, fault: null as Error | null },
+    /** While it is true, look-ups get no answer. */
+    isHanging: false,
+    lookups: 0,
+  }
   const fake = fakeChain(({ method, params: [first, second] }) => {
     if (state.fault !== null) throw state.fault
     if (method === 'eth_getTransactionByHash') {
@@ -40,12 +45,17 @@ const open = () => {
     if (state.fault !== null) throw state.fault
     return blockAt(fake.node.head)
   }
-  const chain: Chain = { ...fake.chain, head }
+  const send: Chain['send'] = (batch) => {
+    if (!state.isHanging || !('tx' in batch)) return fake.chain.send(batch)
+    state.lookups += 1
+    return new Promise(() => {})
+  }
+  const chain: Chain = { ...fake.chain, head, send }
   const { sources, state: index } = fakeSources(chain)
   const opened = openWaits([chain])
   const transactions = createTransactions(sources, opened.waits)
   const { client, leave } = fakeClient()
-  const read = (waitMs: number) => transactions.read(client, 8453, HASH, waitMs).then(({ data }) => data)
+  const read = (waitMs: number, by = client) => transactions.read(by, 8453, HASH, waitMs).then(({ data }) => data)
   return { ...opened, ...fake, state, index, leave, read }
 }
 
@@ -89,7 +99,63 @@ test('a transaction that is mined and not indexed yet has its state at the deadl
   const { read, state, tips } = open()
   tips.set(8453, 980n)
   state.block = 990
-  expect(await outcomeAfter(2_150, read(2_000))).toMatchObject({ status: 'succeeded', indexed: false })
+  const waiting = read(2_000)
+  expect(await outcomeAfter(1_990, waiting)).toBeUndefined()
+  expect(await outcomeAfter(160, waiting)).toMatchObject({ status: 'succeeded', indexed: false })
+})
+
+test('the look-ups of a wait are two seconds apart', async () => {
+  const { read, state } = open()
+  const waiting = read(30_000)
+  await vi.advanceTimersByTimeAsync(8_050)
+  expect(state.lookups).toBe(5)
+  state.isReplaced = true
+  expect(await outcomeAfter(2_000, waiting)).toMatchObject({ dropped: true })
+})
+
+describe('while the look-ups of a client are taken', () => {
+  /** Four look-ups of the client, as many as it may have, that end after a second. */
+  const take = ({ read, state }: ReturnType<typeof open>): void => {
+    state.isHanging = true
+    for (let nth = 0; nth < 4; nth += 1) read(0).catch(() => {})
+  }
+  const TOO_MANY = 'too many look-ups at once: retry after 1 s'
+
+  test('a further read of it is refused, also one that would wait, and other clients have theirs', async () => {
+    const opened = open()
+    take(opened)
+    const [refused, other] = [opened.read(30_000), opened.read(0, fakeClient('192.0.2.2').client)]
+    other.catch(() => {})
+    await vi.advanceTimersByTimeAsync(0)
+    expect(opened.state.lookups).toBe(5)
+    expect(await outcomeAfter(1_000, refused)).toBe(TOO_MANY)
+  })
+
+  test('a wait goes on, and returns the newest state that it has found', async () => {
+    const opened = open()
+    const { read, state, tips } = opened
+    const [short, long] = [read(4_500), read(30_000)]
+    await vi.advanceTimersByTimeAsync(1_000)
+    state.block = 990
+    tips.set(8453, 980n)
+    await vi.advanceTimersByTimeAsync(2_990)
+    take(opened)
+    expect(await outcomeAfter(1_050, short)).toMatchObject({ status: 'succeeded', indexed: false })
+    Object.assign(state, { isHanging: false })
+    tips.set(8453, 990n)
+    expect(await outcomeAfter(2_100, long)).toMatchObject(indexed)
+  })
+})
+
+test('a process that stops ends a wait also during a look-up, with its reason', async () => {
+  const { read, state, draining } = open()
+  const waiting = read(10_000)
+  await vi.advanceTimersByTimeAsync(1_000)
+  state.isHanging = true
+  await vi.advanceTimersByTimeAsync(1_100)
+  expect(state.lookups).toBe(2)
+  draining.abort()
+  expect(await outcomeAfter(0, waiting)).toBe('this process is about to stop: try again')
 })
 
 test('a wait looks for a replacement every two seconds, and ends with it', async () => {
@@ -169,7 +235,10 @@ test('a wait whose look-ups lack the transaction that polls find pauses before e
   state.block = 990
   tips.set(8453, 990n)
   const behind = fakeChain(({ method, params: [hash] }) => {
-    if (method === 'eth_getTransactionByHash') return rawTransaction(hash)
+    if (method === 'eth_getTransactionByHash') {
+      if (behind.calls(method).length > 100) throw new Error('looked up without a pause')
+      return rawTransaction(hash)
+    }
     return method === 'eth_getTransactionCount' ? '0x7' : undefined
   })
   const { sources } = fakeSources(behind.chain)

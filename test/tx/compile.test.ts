@@ -67,9 +67,11 @@ test('the functions of the protocol are all but those of tokens', () => {
 })
 
 test('a builder of an unknown function does not start', () => {
-  const builder = { path: '/tx/x', summary: 'x', function: 'freeze' } as never
-  expect(() => functionOf(builder)).toThrow('the ABI has no function freeze')
-  expect(() => compile(builder)).toThrow(TypeError)
+  const builderNamed = (name: string) => ({ path: '/tx/x', summary: 'x', function: name }) as never
+  expect(() => functionOf(builderNamed('freeze'))).toThrow('the ABI has no function freeze')
+  expect(() => compile(builderNamed('freeze'))).toThrow(TypeError)
+  // The beginning of a name is not enough.
+  expect(() => functionOf(builderNamed('paus'))).toThrow('the ABI has no function paus')
 })
 
 test('a call of the protocol goes to it, whatever the body names', () => {

@@ -153,7 +153,11 @@ export const jobsFaults: Faults = {
       ['phoneNumber: first(answer, claims.phoneNumber, Text)', 'phoneNumber: first(answer, claims.externalId, Text)'],
       ['externalId: first(answer, claims.externalId, Text)', 'externalId: first(answer, claims.user, Text)'],
       ['if (user === null) throw', 'if (user === null && address !== null) throw'],
-      ['Object.entries(node.data).find(([name]) => name === key)?.[1]', '(node.data as Record<string, unknown>)[key]'],
+      [
+        'Object.entries(node.data).find(([name]) => name === key)?.[1]',
+        '(node.data as Record<string, unknown>)[key]',
+        'A claim is a text, and objects and lists inherit none.',
+      ],
     ],
   },
 }

@@ -73,6 +73,51 @@ test('a process follows the changes and the progress of each chain, and notifies
   expect(changes.isCurrent([])).toBe(false)
 })
 
+test('a commit that is announced during a read is read before the process stops', async () => {
+  await commit(4n)
+  let go = (): void => {}
+  let hold: Promise<void> | null = null
+  const found = { isChange: false, isEnd: false }
+  const { changes } = follow(async (query) => {
+    const result = await database.run(query)
+    if (hold === null || !Array.isArray(result)) return result
+    // The last statement of a read finds no further change.
+    found.isEnd = found.isChange && result.length === 0
+    found.isChange ||= result.some((row) => 'seq' in row)
+    if (found.isEnd) await hold
+    return result
+  })
+  const checks = async () => {
+    const { rows } = await database.run((handle) =>
+      handle.execute<{ at: string }>(sql`SELECT state_change::text AS at FROM pg_stat_activity
+        WHERE datname = current_database() AND application_name = 'fx-protection changes' AND query = 'SELECT 1' AND state = 'idle'`),
+    )
+    return rows[0]?.at
+  }
+  let closing = Promise.resolve()
+  try {
+    await expect.poll(() => changes.reached(chainId)?.block).toEqual(blockOf(4n))
+    hold = new Promise((resolve) => {
+      go = resolve
+    })
+    await commit(4n)
+    await expect.poll(() => found.isEnd).toBe(true)
+    const last = await commit(4n)
+    // The connection is checked after the commit, so its notification has arrived.
+    const checked = await checks()
+    await expect.poll(checks).not.toBe(checked)
+    closing = changes.close()
+    hold = null
+    go()
+    await closing
+    expect(changes.position()).toBe(last)
+  } finally {
+    go()
+    await closing
+    await changes.close()
+  }
+})
+
 test('a chain is not current while its heartbeat is old or its head is far', async () => {
   await commit(4n)
   await commit(4n, 'event:1', 56)
