@@ -71,7 +71,7 @@ test('a builder of an unknown function does not start', () => {
   expect(() => functionOf(builderNamed('freeze'))).toThrow('the ABI has no function freeze')
   expect(() => compile(builderNamed('freeze'))).toThrow(TypeError)
   // The beginning of a name is not enough.
-  expect(() => functionOf(builderNamed('paus'))).toThrow('the ABI has no function paus')
+  expect(() => functionOf(builderNamed('claim'))).toThrow('the ABI has no function claim')
 })
 
 test('a call of the protocol goes to it, whatever the body names', () => {
