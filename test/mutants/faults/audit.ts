@@ -44,6 +44,10 @@ export const auditFaults: Faults = {
       ['Number(slice.first.last ?? 0n))', 'onChain[kind])'],
     ],
   },
+  'src/indexer/audit/confirm.ts': {
+    tests: ['test/indexer/audit-confirm.test.ts'],
+    faults: [['chain: withoutCache(deps.chain)', 'chain: deps.chain']],
+  },
   'src/indexer/audit/slice.ts': {
     tests: slices,
     faults: [
@@ -193,7 +197,7 @@ export const auditFaults: Faults = {
     ],
   },
   'src/indexer/audit/fees.ts': {
-    tests: ['test/indexer/fees.service.test.ts'],
+    tests: ['test/indexer/audit-fees.test.ts'],
     faults: [
       ['[hedgerFeeRate, payoutFeeRate, lpProfitFeeRate', '[hedgerFeeRate, lpProfitFeeRate'],
       ['if (stored !== onChain)', 'if (stored === onChain)'],
