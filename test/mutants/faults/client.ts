@@ -131,6 +131,7 @@ export const clientFaults: Faults = {
       ['failure !== undefined || isOver || isLate', 'isOver || isLate'],
       ['effects?.owns(each) && isOther(each)', 'isOther(each)'],
       ['effects?.owns(each) && isOther(each)', 'effects?.owns(each)'],
+      ['found.every((each) => each.hash !== hash)', 'found.some((each) => each.hash !== hash)'],
       ['if (other === undefined) throw failure', 'throw failure'],
       ['      add(other.hash)\n', ''],
       ['if (isOver) throw notConfirmed', 'if (isOver && failures > 0) throw notConfirmed'],
