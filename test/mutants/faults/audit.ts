@@ -44,10 +44,6 @@ export const auditFaults: Faults = {
       ['Number(slice.first.last ?? 0n))', 'onChain[kind])'],
     ],
   },
-  'src/indexer/audit/confirm.ts': {
-    tests: ['test/indexer/audit-confirm.test.ts'],
-    faults: [['chain: withoutCache(deps.chain)', 'chain: deps.chain']],
-  },
   'src/indexer/audit/slice.ts': {
     tests: slices,
     faults: [
