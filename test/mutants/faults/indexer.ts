@@ -543,6 +543,7 @@ export const indexerFaults: Faults = {
       ['deployment.startBlock : upTo.number + 1n', 'deployment.startBlock : upTo.number'],
       ['deployment.startBlock : upTo.number + 1n', 'deployment.startBlock : upTo.number + 2n'],
       ['upTo !== null && before?.hash !== upTo.hash', 'upTo === null'],
+      ['before?.hash !== upTo.hash', 'before !== null && before.hash !== upTo.hash'],
       [
         `if ((await dispute.resolve(upTo)) === null) throw new ChainMoved(\`block \${upTo.number} changed\`)
 `,
