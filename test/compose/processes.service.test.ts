@@ -5,6 +5,7 @@ import { openEngineService } from '../../src/compose/engine.ts'
 import { openWorker } from '../../src/compose/worker.ts'
 import { environments } from '../../src/config/environments.ts'
 import { load } from '../../src/config/load.ts'
+import { databaseStatements } from '../../src/db/pool.ts'
 import { createDrain } from '../../src/lib/drain.ts'
 import { type Closers, createClosers } from '../../src/lib/lifecycle.ts'
 import { freePort } from '../../src/sandbox/ports.ts'
@@ -71,19 +72,30 @@ const statusOf = (url: string): Promise<number> =>
 
 test('an API opens what it needs before it listens, reports that it stops first, and closes what it opened', async () => {
   const { env, url, metricsUrl } = await environment()
+  const pools = new Set<string>()
+  const unsubscribe = databaseStatements.subscribe({ onEnd: ({ pool }) => void pools.add(pool) })
   const config = load(environments.api, { ...env, DATABASE_READ_URL: store.url, RATE_LIMIT_PER_MINUTE: '0' })
   const drain = createDrain({ ms: 0, log })
+  /** What the API answers about its connections while it drains. */
+  const connections: (string | null)[] = []
+  const begin = async () => {
+    await drain.begin()
+    const { headers } = await fetch(`${url}/livez`)
+    connections.push(headers.get('connection'))
+  }
   const { closers, opened, closed } = recording()
-  await openApi(config, drain, log, closers)
+  await openApi(config, { ...drain, begin }, log, closers)
   const parts = ['metrics', 'chain 8453', 'chain 56', 'database', 'version', 'database', 'changes', 'identity provider']
   expect(opened).toEqual([...parts, 'pricing engine', 'http server', 'checks', 'drain'])
   expect([await statusOf(`${url}/livez`), await statusOf(metricsUrl)]).toEqual([200, 200])
   const metrics = await (await fetch(metricsUrl)).text()
   for (const pool of ['reads', 'copy'])
     expect(metrics).toMatch(new RegExp(`^fx_database_connections\\{.*pool="${pool}"`, 'm'))
+  await expect.poll(() => [...pools].toSorted()).toEqual(['copy', 'reads'])
+  unsubscribe()
   expect(drain.signal.aborted).toBe(false)
   await closers.close()
-  expect([drain.signal.aborted, closed]).toEqual([true, opened.toReversed()])
+  expect([drain.signal.aborted, connections, closed]).toEqual([true, ['close'], opened.toReversed()])
   expect([await statusOf(`${url}/livez`), await statusOf(metricsUrl)]).toEqual([0, 0])
 })
 
