@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { encodeErrorResult, encodeFunctionResult, type Hex, multicall3Abi, numberToHex, size } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { NodeError, NodeUnreachable } from '../../src/chain/rpc/errors.ts'
@@ -52,6 +53,8 @@ const endpointOf = (answer: Answer, { most = 10_000, by = 'contract' }: Partial<
     sizes: () => batches.map((batch) => batch.map(({ views }) => views)),
     async send(requests: readonly Request<unknown>[]) {
       batches.push(requests.map((request) => ({ views: request.views ?? 0, method: request.method, request })))
+      // A node answers in a later turn of the event loop.
+      await setImmediate()
       return requests.map(answer)
     },
     merging: () => merging,

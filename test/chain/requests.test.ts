@@ -60,6 +60,12 @@ describe('a request is sent with its parameters:', () => {
     expect(requests.viewCall(to, call, 'latest').view).toBeUndefined()
   })
 
+  test('a view call at a block hash can be merged, and one at the latest block cannot', () => {
+    const call = { name: 'isPaused', data: '0x12', decode: (raw: Hex) => raw } as never
+    expect(requests.isView(requests.viewCall(to, call, { blockHash: hash }))).toBe(true)
+    expect(requests.isView(requests.viewCall(to, call, 'latest'))).toBe(false)
+  })
+
   test('a call as another block, and of an account that is created, has what it needs only', () => {
     const call = { from, to: null, value: 255n, gas: 16n, input: '0x12', authorizationList: null } as const
     const fields = { from, value: '0xff', gas: '0x10', data: '0x12' }

@@ -323,16 +323,16 @@ describe('the wait for a batch', () => {
   })
 
   test('that is found by its effects returns its own transactions as well, each once', async () => {
-    const three = hashOf(0xa3)
+    const [three, four] = [hashOf(0xa3), hashOf(0xa4)]
     const { api } = apiOf(done)
     const { effects } = effectsOf({
       covers: () => false,
       owns: ({ hash }) => hash !== three,
-      find: async () => [done(two)],
+      find: async () => [done(two), done(four)],
     })
     const report = reporting({ hashes: [one, two, three], status: 200 })
     const found = await settle(api, handed({ batchId, report, effects }), {})
-    expect(found.map(({ hash }) => hash)).toEqual([one, two])
+    expect(found.map(({ hash }) => hash)).toEqual([one, two, four])
   })
 
   test('that failed is searched for by its effects first', async () => {

@@ -76,8 +76,16 @@ test('an API opens what it needs before it listens, reports that it stops first,
   const pools = new Set<string>()
   onTestFinished(databaseStatements.subscribe({ onEnd: ({ pool }) => void pools.add(pool) }))
   const drain = createDrain({ ms: 0, log })
+  /** What the API answers about its connections while it drains. */
+  const connections: (string | null)[] = []
+  const begin = async () => {
+    await drain.begin()
+    const { headers } = await fetch(`${url}/livez`)
+    expect(await (await fetch(`${url}/readyz`)).text()).toContain('this process is about to stop')
+    connections.push(headers.get('connection'))
+  }
   const { closers, opened, closed } = recording()
-  await openApi(config, drain, log, closers)
+  await openApi(config, { ...drain, begin }, log, closers)
   const parts = ['metrics', 'chain 8453', 'chain 56', 'database', 'version', 'database', 'changes', 'identity provider']
   expect(opened).toEqual([...parts, 'pricing engine', 'http server', 'checks', 'drain'])
   expect([await statusOf(`${url}/livez`), await statusOf(metricsUrl)]).toEqual([200, 200])
@@ -85,12 +93,10 @@ test('an API opens what it needs before it listens, reports that it stops first,
   for (const pool of ['reads', 'copy'])
     expect(metrics).toMatch(new RegExp(`^fx_database_connections\\{.*pool="${pool}"`, 'm'))
   // The change log is read from the replica.
-  await expect.poll(() => [...pools]).toContain('copy')
+  await expect.poll(() => [...pools].toSorted()).toEqual(['copy', 'reads'])
   expect(drain.signal.aborted).toBe(false)
-  await drain.begin()
-  expect(await (await fetch(`${url}/readyz`)).text()).toContain('this process is about to stop')
   await closers.close()
-  expect([drain.signal.aborted, closed]).toEqual([true, opened.toReversed()])
+  expect([drain.signal.aborted, connections, closed]).toEqual([true, ['close'], opened.toReversed()])
   expect([await statusOf(`${url}/livez`), await statusOf(metricsUrl)]).toEqual([0, 0])
 })
 

@@ -138,6 +138,19 @@ test('rates of another fork than that of the cursor are not stored', async () =>
   expect(await upTo()).toBe(1)
 })
 
+test('rates of a node that lacks the block before them are not stored', async () => {
+  fake.pass(3)
+  const step = await open()
+  await step()
+  await forget(1n)
+  const { logs } = fake.chain
+  Object.assign(fake.chain, {
+    logs: async (span: Parameters<typeof logs>[0]) => ({ ...(await logs(span)), before: null }),
+  })
+  await fill()
+  expect(await upTo()).toBe(1)
+})
+
 test('a fault that is neither a reorg nor an unreachable node is thrown', async () => {
   fake.pass(3)
   const step = await open()

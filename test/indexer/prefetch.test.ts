@@ -53,12 +53,13 @@ const start = async () => {
 }
 type Rig = Awaited<ReturnType<typeof start>>
 
-/** Takes all ranges up to the head and returns the last block of each. */
+/** Takes all ranges up to the head and returns the last block of each. The next one has always been requested. */
 const takeAll = async ({ ranges, head }: Rig, meanwhile: (taken: number) => unknown = () => {}): Promise<number[]> => {
   const ends: number[] = []
   for (let after = null as { number: bigint; hash: string } | null; after?.number !== head.number; ) {
     const { block } = await ranges.next({ after, head })
     after = block
+    expect(ranges.isAhead(block)).toBe(block.number < head.number)
     ends.push(Number(block.number))
     await meanwhile(ends.length)
   }
@@ -91,11 +92,19 @@ test('the first range is fetched alone, then a few are prefetched, and the next 
   expect(isSeamless(seen), JSON.stringify(seen)).toBe(true)
 })
 
+test('a last range of one block is prefetched', async () => {
+  const rig = await start()
+  const { block } = await rig.ranges.next({ after: null, head: { ...rig.head, number: 401n } })
+  expect([block.number, rig.ranges.isAhead(block)]).toEqual([400n, true])
+})
+
 test('a prefetched range is used once, and not after it was dropped', async () => {
   const rig = await start()
   const { block } = await rig.ranges.next({ after: null, head: rig.head })
   await eventually('some are fetched ahead', () => rig.asked().some(([from]) => from === 401))
+  expect([block, { number: block.number + 1n }].map(rig.ranges.isAhead)).toEqual([true, false])
   rig.ranges.drop()
+  expect(rig.ranges.isAhead(block)).toBe(false)
   const again = await rig.ranges.next({ after: block, head: rig.head })
   expect(rig.asked().filter(([from]) => from === 401)).toHaveLength(1)
   // The caller found the range incomplete, so the same range is requested again.

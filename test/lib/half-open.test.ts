@@ -25,6 +25,8 @@ const open = async ({ answerWithinMs = NEVER_MS } = {}) => {
     requests.push({ request, response })
     notify()
   })
+  // The server itself never ends a connection because it is idle.
+  server.keepAliveTimeout = 0
   const draining = new AbortController()
   const close = closesHalfOpen(server, draining.signal, answerWithinMs)
   server.listen(0, '127.0.0.1')

@@ -5,7 +5,7 @@ const PROGRAM = `
 import { createLogger } from './src/lib/log.ts'
 const log = createLogger({ level: 'warn', process: 'test', secrets: ['hunter22'], fd: Number(process.argv[1]) })
 log.info('less than the level')
-log.warn({ fault: 'postgres://u:hunter22@db', signedTx: '0x1', privateKey: '0x2', body: { signedTx: '0x3' },
+log.warn({ fault: 'postgres://u:hunter22@db', signedTx: '0x1', privateKey: '0x2', body: { signedTx: '0x3', authorization: '6' },
   req: { headers: { authorization: 'Bearer 4' } }, databaseUrl: '5', chainId: 8453 }, 'kept hunter22')
 `
 

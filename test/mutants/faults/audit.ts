@@ -193,7 +193,7 @@ export const auditFaults: Faults = {
     ],
   },
   'src/indexer/audit/fees.ts': {
-    tests: ['test/indexer/fees.service.test.ts'],
+    tests: ['test/indexer/audit-fees.test.ts'],
     faults: [
       ['[hedgerFeeRate, payoutFeeRate, lpProfitFeeRate', '[hedgerFeeRate, lpProfitFeeRate'],
       ['if (stored !== onChain)', 'if (stored === onChain)'],

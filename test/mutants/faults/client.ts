@@ -131,6 +131,7 @@ export const clientFaults: Faults = {
       ['failure !== undefined || isOver || isLate', 'isOver || isLate'],
       ['effects?.owns(each) && isOther(each)', 'isOther(each)'],
       ['effects?.owns(each) && isOther(each)', 'effects?.owns(each)'],
+      ['found.every((each) => each.hash !== hash)', 'found.some((each) => each.hash !== hash)'],
       ['if (other === undefined) throw failure', 'throw failure'],
       ['      add(other.hash)\n', ''],
       ['if (isOver) throw notConfirmed', 'if (isOver && failures > 0) throw notConfirmed'],
@@ -679,6 +680,7 @@ export const clientFaults: Faults = {
       ['const answer = answers[at] ?? null', 'const answer = answers[0] ?? null'],
       ['if (unclear.length > 0) return', 'if (unclear.length > 1) return'],
       ['parts[at]?.take(outcome)', 'parts[0]?.take(outcome)'],
+      ['await Promise.all(answers.map', 'void Promise.all(answers.map'],
       ['Math.min(most, limit)', 'most'],
       ['many.length === 0) throw failure', 'false) throw failure'],
       ['await sendParts(few.map(asItIs))\n        return', 'return'],
@@ -711,6 +713,7 @@ export const clientFaults: Faults = {
   'src/chain/rpc/requests.ts': {
     tests: ['test/chain/requests.test.ts'],
     faults: [
+      ['request.view !== undefined', 'request.view === undefined'],
       ["mayLack: typeof tag === 'bigint'", 'mayLack: true'],
       ['fromBlock: numberToHex(filter.fromBlock)', 'fromBlock: numberToHex(filter.fromBlock + 1n)'],
       ['toBlock: blockParam(filter.toBlock)', 'toBlock: blockParam(filter.fromBlock)'],

@@ -543,6 +543,7 @@ export const indexerFaults: Faults = {
       ['deployment.startBlock : upTo.number + 1n', 'deployment.startBlock : upTo.number'],
       ['deployment.startBlock : upTo.number + 1n', 'deployment.startBlock : upTo.number + 2n'],
       ['upTo !== null && before?.hash !== upTo.hash', 'upTo === null'],
+      ['before?.hash !== upTo.hash', 'before !== null && before.hash !== upTo.hash'],
       [
         `if ((await dispute.resolve(upTo)) === null) throw new ChainMoved(\`block \${upTo.number} changed\`)
 `,
@@ -671,6 +672,7 @@ export const indexerFaults: Faults = {
       ['queue[0]?.from === from ? queue : []', 'queue'],
       ['after !== null && range.before?.hash !== after.hash', 'false'],
       ['if (queue[0]?.from !== range.block.number + 1n) drop()', ''],
+      ['queue[0]?.from === after.number + 1n', 'queue.length > 0'],
       [
         '      } catch (fault) {\n        drop()\n',
         '      } catch (fault) {\n',
@@ -681,7 +683,7 @@ export const indexerFaults: Faults = {
     ],
   },
   'src/indexer/follow.ts': {
-    tests: ['test/indexer/follow.service.test.ts'],
+    tests: ['test/indexer/follow.test.ts', 'test/indexer/follow.service.test.ts'],
     faults: [
       ['reported?.problem === problem && now', 'now'],
       ['now - reported.at < HEARTBEAT_EVERY_MS', 'now - reported.at <= HEARTBEAT_EVERY_MS'],
@@ -690,6 +692,7 @@ export const indexerFaults: Faults = {
       ['      .run((handle) => handle.execute(sql`SELECT`))\n', '      .run(async () => {})\n'],
       ['        extension = null\n', ''],
       ['      if (lease === null) return leaseTtlMs / 8\n', '      if (lease === null) return 600_000\n'],
+      ['return leaseTtlMs / 8', 'return 0'],
       ['    faults = 0\n    if', '    if'],
       ["if (result.did !== 'idle') onWrite()", 'onWrite()'],
       ["if (result.did !== 'idle') onWrite()", "if (result.did === 'settled') onWrite()"],

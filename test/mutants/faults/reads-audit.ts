@@ -36,8 +36,9 @@ export const auditFaults: Faults = {
     ],
   },
   'src/indexer/audit/confirm.ts': {
-    tests,
+    tests: [...tests, 'test/indexer/audit-confirm.test.ts'],
     faults: [
+      ['chain: withoutCache(deps.chain)', 'chain: deps.chain'],
       ['attempt >= ATTEMPTS', 'attempt > ATTEMPTS'],
       ['attempt >= ATTEMPTS || !isUnavailable(fault)', 'attempt >= ATTEMPTS'],
       ['if (first.differences.length === 0) return first\n', ''],

@@ -1,7 +1,7 @@
 import type { Faults } from '../fault.ts'
 
 const local = ['test/jobs/local.test.ts']
-const bull = ['test/jobs/run.service.test.ts', 'test/jobs/outage.service.test.ts']
+const bull = ['test/jobs/bull.test.ts', 'test/jobs/run.service.test.ts', 'test/jobs/outage.service.test.ts']
 
 export const jobsFaults: Faults = {
   'src/jobs/local.ts': {
@@ -103,6 +103,8 @@ export const jobsFaults: Faults = {
       ['{ every: everyMs }', '{ every: everyMs * 2 }'],
       ["adding.on('ready', () => void reschedule())", ''],
       ['      await Promise.allSettled(running)\n', ''],
+      ['await inTime(Promise.all([idle, ...closed]))', 'await Promise.all([idle, ...closed])'],
+      [' + (first.opts.delay ?? 0)', ''],
       ['/ 1_000 }', '}'],
       ['(queue) => queue.add(name, payload', '(queue) => queue.add(name, {}'],
       ['...on(adding),', '...{ connection: adding as ConnectionOptions },'],

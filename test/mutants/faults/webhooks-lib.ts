@@ -438,8 +438,9 @@ export const libFaults: Faults = {
     ],
   },
   'src/lib/watchdog.ts': {
-    tests: ['test/lib/watchdog.test.ts'],
+    tests: ['test/lib/watchdog-thread.test.ts', 'test/lib/watchdog.test.ts'],
     faults: [
+      ['  watcher.unref()\n', ''],
       ['Atomics.load(state, 1) === 1', 'false'],
       ['isBeating ? 0 : silentMs', 'silentMs'],
       ['Math.min(now - last, 2 * beatMs)', 'now - last'],
