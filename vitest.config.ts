@@ -29,8 +29,15 @@ const common = {
 const services = ['test/support/global-setup.ts', 'test/support/built.ts']
 const settings = { form, seed }
 
-/** Restarts and kills of several processes under load; smaller tests cover a stop, a drain and a takeover each. */
-const longOnly = ['test/faults/processes.service.test.ts']
+/**
+ * Restarts and kills of several processes under load, the services of the deployment, and the output of all processes.
+ * Smaller tests cover a stop, a drain and a takeover each, the start of each command, and what hides secrets.
+ */
+const longOnly = [
+  'test/faults/processes.service.test.ts',
+  'test/repo/canary.service.test.ts',
+  'test/repo/deployment.service.test.ts',
+]
 
 /*
  * The projects of the first group share their workers. The project `timing` runs after them, alone and one file at a
@@ -72,11 +79,11 @@ export default defineConfig({
           ...common,
           name: 'deployed',
           include: [
-            `test/api/{reads,simulation,tx${form === 'long' ? ',transactions' : ''}}.service.test.ts`,
+            `test/api/{reads,tx${form === 'long' ? ',simulation,transactions' : ''}}.service.test.ts`,
             'test/contracts/invariants.service.test.ts',
-            `test/indexer/{audit,refresh${form === 'long' ? ',feed,fees' : ''}}.service.test.ts`,
-            'test/reads/fees.service.test.ts',
-            `test/plans/${form === 'long' ? '*' : '{claims,random-plans}'}.service.test.ts`,
+            `test/indexer/${form === 'long' ? '{audit,feed,fees,refresh}' : 'refresh'}.service.test.ts`,
+            ...(form === 'long' ? ['test/reads/fees.service.test.ts'] : []),
+            `test/plans/${form === 'long' ? '*' : 'random-plans'}.service.test.ts`,
           ],
           globalSetup: services,
           provide: { ...settings, profile: 'deployed' },

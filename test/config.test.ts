@@ -174,44 +174,66 @@ test('configured claims replace their defaults, and an unknown field is rejected
   for (const wrong of ['name=sub', 'user', 'user=']) expect(() => claims(wrong)).toThrowError(/IDENTITY_CLAIMS/)
 })
 
-/**
- * Every number that a command reads: its name, its bounds, and what loads it with a value. Its own error message gives
- * the bounds.
- */
+/** Every number that a command reads: its name and its bounds, which its own error message gives. */
 const commands: readonly (readonly [string, Environment])[] = Object.entries(environments)
 const numbers = commands.flatMap(([command, environment]) =>
   Object.keys(shapeOf(environment)).flatMap((name) => {
-    const open = (value: string) => load(environment, { ...complete, [name]: value })
     try {
-      open('0x10')
+      load(environment, { ...complete, [name]: '0x10' })
       return []
     } catch (fault) {
       const [, min, max] =
         new RegExp(`${name}: expected a whole number from (\\d+) to (\\d+)`).exec(String(fault)) ?? []
-      return min && max ? [{ command, name, min, max, open }] : []
+      return min && max ? [{ command, name, min, max }] : []
     }
   }),
 )
 
-describe.each(numbers)('$name of $command', ({ name, min, max, open }) => {
-  const above = String(BigInt(max) + 1n)
-  const below = String(BigInt(min) - 1n)
+/** The numbers of each command: all get a value at once, because every fault is reported. */
+const byCommand = commands.flatMap(([command, environment]) => {
+  const own = numbers.filter((it) => it.command === command)
+  return own.length === 0 ? [] : [{ command, environment, own }]
+})
 
-  test.each([' ', '0x10', '1e3', '+1', '01', ' 5', '5 ', '5\n', '1.5', '1_000', '٣', '9'.repeat(400), above, below])(
-    'a number of the environment is rejected when it is %j, with its bounds in the message',
-    (value) => {
+describe.each(byCommand)('the numbers of $command', ({ environment, own }) => {
+  type Numeric = (typeof own)[number]
+  const open = (pick: (of: Numeric) => string) =>
+    load(environment, { ...complete, ...Object.fromEntries(own.map((it) => [it.name, pick(it)])) })
+
+  const expectRejected = (pick: (of: Numeric) => string): void => {
+    let lines: string[] = []
+    try {
+      open(pick)
+    } catch (fault) {
+      lines = String(fault).split('\n')
+    }
+    for (const it of own) {
+      const value = pick(it)
       const shown = value.length > 40 ? `"${value.slice(0, 40)}…"` : JSON.stringify(value)
-      expect(() => open(value)).toThrow(`  ${name}: expected a whole number from ${min} to ${max}`)
-      expect(() => open(value)).toThrow(`got ${shown}`)
-    },
+      const line = lines.find((each) => each.startsWith(`  ${it.name}: `))
+      expect(line).toContain(`  ${it.name}: expected a whole number from ${it.min} to ${it.max}`)
+      expect(line).toContain(`got ${shown}`)
+    }
+  }
+
+  test.each([' ', '0x10', '1e3', '+1', '01', ' 5', '5 ', '5\n', '1.5', '1_000', '٣', '9'.repeat(400)])(
+    'a number of the environment is rejected when it is %j, with its bounds in the message',
+    (value) => expectRejected(() => value),
   )
 
+  test('a number of the environment is rejected outside its bounds', () => {
+    expectRejected(({ max }) => String(BigInt(max) + 1n))
+    expectRejected(({ min }) => String(BigInt(min) - 1n))
+  })
+
   test('a number of the environment is accepted at its bounds', () => {
-    for (const value of [min, max]) expect(() => open(value)).not.toThrow()
+    expect(() => open(({ min }) => min)).not.toThrow()
+    expect(() => open(({ max }) => max)).not.toThrow()
   })
 
   test('the bounds of a number are in .env.example', () => {
-    expect(commentOf(name)).toContain(`${min} to ${max}`)
+    for (const { name, min, max } of own)
+      expect([name, commentOf(name)]).toEqual([name, expect.stringContaining(`${min} to ${max}`)])
   })
 })
 

@@ -116,6 +116,8 @@ export type ChainOptions = {
   readonly headMaxAgeMs: number
   /** Blocks in the first request for logs; 100 unless given. */
   readonly logWidth?: bigint
+  /** The most cached answers, for which memory is reserved; 20,000 unless given. */
+  readonly maxAnswers?: number
   readonly log: Logger
 }
 
@@ -141,7 +143,7 @@ const REPLAYS = { atOnce: 1, waiting: 16 }
 const BALANCES = { atOnce: 2, waiting: 1_000 }
 
 /** Cached answers of each chain. */
-const CACHE = { maxEntries: 20_000, maxBytes: 32 * 2 ** 20 }
+const CACHE = { maxAnswers: 20_000, maxBytes: 32 * 2 ** 20 }
 
 /**
  * Opens a chain without sending a request.
@@ -151,7 +153,7 @@ const CACHE = { maxEntries: 20_000, maxBytes: 32 * 2 ** 20 }
  * const [total] = await base.pinned((block) => base.readAt(block, [call('getTotalHedgeEvents')]))
  */
 export const createChain = (options: ChainOptions): Chain => {
-  const { deployment, rpcUrls: urls, ...rest } = options
+  const { deployment, rpcUrls: urls, maxAnswers: maxEntries = CACHE.maxAnswers, ...rest } = options
   const { chainId } = deployment
   const registry = createEndpointRegistry({ chainId, urls, ...rest })
   const node = createNode({ chainId, registry, timeoutMs: options.timeoutMs })
@@ -174,7 +176,7 @@ export const createChain = (options: ChainOptions): Chain => {
   const foreign = limitOf('calls of contracts that are not configured', FOREIGN)
   const replays = limitOf('reverted transactions', REPLAYS)
   const known = createKnownCode(deployment)
-  const reader = createReader({ node, diamond: deployment.diamond, ...CACHE })
+  const reader = createReader({ node, diamond: deployment.diamond, maxEntries, maxBytes: CACHE.maxBytes })
 
   return {
     chainId,

@@ -33,7 +33,7 @@ const deriveAccounts = (): Accounts => {
 
 let derived: Accounts | undefined
 
-/** The accounts of anvil's default mnemonic. They are derived once per process. */
+/** The accounts of anvil's default mnemonic, made once per process. */
 export const createAccounts = (): Accounts => {
   derived ??= deriveAccounts()
   return derived

@@ -163,6 +163,8 @@ test('a process that has lost its notifications serves nothing from the cache un
 /** Reorgs that are tried at least; more of them until a tag was found to hold after one. */
 const TRIALS = byForm(3, 100)
 const MOST_TRIALS = byForm(40, 500)
+/** The most tags that are tried after a reorg, the newest ones. */
+const MOST_TAGS = byForm(20, 60)
 
 test('a reorg never leads to a 304 for outdated data', { timeout: byForm(180_000, 900_000) }, async () => {
   const random = uniforms(seed)
@@ -184,7 +186,7 @@ test('a reorg never leads to a 304 for outdated data', { timeout: byForm(180_000
       expect(status).toBe(200)
       if (tag !== undefined) seen.set(`${path} ${tag}`, { path, tag, body })
     }
-    for (const [oldest] of seen) if (seen.size > 60) seen.delete(oldest)
+    for (const [oldest] of seen) if (seen.size > MOST_TAGS) seen.delete(oldest)
   }
   const call = (functionName: 'deposit' | 'buyProtection', args: readonly bigint[]) => ({
     from: (functionName === 'deposit' ? lp : hedger).account.address,

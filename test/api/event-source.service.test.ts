@@ -1,3 +1,4 @@
+import { createContext, runInContext } from 'node:vm'
 import { EventSourcePolyfill } from 'event-source-polyfill'
 import { EventSource as Package } from 'eventsource'
 import type { Page } from 'puppeteer-core'
@@ -16,18 +17,21 @@ import { eventually } from '../support/process.ts'
 /** A browser is slow on a small machine that also runs other tests. */
 const PATIENCE_MS = 60_000
 
+/** Chromium takes seconds of a core, so by default the packages stand for it. */
+const withBrowser = inject('form') === 'long'
+
 let indexed: Awaited<ReturnType<typeof startIndexed>>
 let api: Awaited<ReturnType<typeof openApp>>
-let browser: Awaited<ReturnType<typeof startBrowser>>
+let browser: Awaited<ReturnType<typeof startBrowser>> | undefined
 let page: Page
 let base: string
 let gateway: Awaited<ReturnType<typeof startGateway>>
 
 beforeAll(async () => {
-  ;[indexed, browser] = await Promise.all([startIndexed([8453]), startBrowser()])
+  ;[indexed, browser] = await Promise.all([startIndexed([8453]), withBrowser ? startBrowser() : undefined])
   api = await indexed.open()
   base = await api.app.listen({ port: 0, host: '127.0.0.1' })
-  page = await browser.browser.newPage()
+  if (browser !== undefined) page = await browser.browser.newPage()
   // The polyfill writes each failure to the console.
   vi.spyOn(console, 'error').mockImplementation(() => {})
   await indexed.quiet()
@@ -105,10 +109,10 @@ const streams = [
   ['/v1/changes?types=wallet&since=now', 'change', change],
 ] as const
 
-/** By default each client has one of the streams. Which one makes no difference to a client. */
+/** By default each stream has one of the packages. Which one makes no difference to a stream. */
 const pairs = clients.flatMap(([client, open], nth) =>
   streams
-    .filter((_, at) => at === nth || inject('form') === 'long')
+    .filter((_, at) => withBrowser || at % 2 === nth)
     .map(([path, name, act]) => [client, path, name, act, open] as const),
 )
 
@@ -129,25 +133,50 @@ test.each(pairs)(
   },
 )
 
+/** Evaluates scripts, and ends what they left open. */
+type Scripts = { readonly evaluate: (script: string) => Promise<unknown>; readonly close: () => unknown }
+
+const ofPage = async (): Promise<Scripts> => {
+  await page.goto(`${gateway.url}/v1/docs`)
+  return { evaluate: (script) => page.evaluate(script), close: () => page.goto('about:blank') }
+}
+
+const ofPackage = async (): Promise<Scripts> => {
+  const opened: Package[] = []
+  class EventSource extends Package {
+    constructor(url: URL) {
+      super(url)
+      opened.push(this)
+    }
+  }
+  const context = createContext({ EventSource, URL, setTimeout })
+  return {
+    evaluate: async (script) => runInContext(script, context),
+    close() {
+      for (const source of opened) source.close()
+    },
+  }
+}
+
 test('the code of the guide for pages goes on after a 502, from its last position', async () => {
   const code = blocksOf('docs/guide/event-source.md').find(({ kind }) => kind === 'js')?.text ?? ''
-  await page.goto(`${gateway.url}/v1/docs`)
-  await page.evaluate(
+  const { evaluate, close } = await (withBrowser ? ofPage() : ofPackage())
+  await evaluate(
     `globalThis.shown = []; globalThis.show = ({ eventId }) => shown.push(eventId)
     ${code.replace('http://127.0.0.1:3000', gateway.url)}`,
   )
   const requests = () => gateway.urls.filter((url) => url.startsWith('/v1/hedge/settlements/stream'))
-  await eventually('the position', async () => (await page.evaluate('since')) !== 'now')
+  await eventually('the position', async () => (await evaluate('since')) !== 'now')
   gateway.cut(502)
   await settle()
   const [first = ''] = requests()
   await eventually('the refusal of the reconnect, and that of a new EventSource', () => requests().length >= 3)
   gateway.restore()
   await settle()
-  await eventually('both settlements', async () => (await page.evaluate('shown.length')) === 2)
-  expect(await page.evaluate('shown')).toEqual([eventId - 1, eventId])
+  await eventually('both settlements', async () => (await evaluate('shown.length')) === 2)
+  expect(Array.from(Object(await evaluate('shown')))).toEqual([eventId - 1, eventId])
   expect(first).toBe('/v1/hedge/settlements/stream?since=now')
   expect(requests()[1]).toMatch(/^\/v1\/hedge\/settlements\/stream\?since=now \d+$/)
   expect(requests()[2]).toMatch(/^\/v1\/hedge\/settlements\/stream\?since=\d+$/)
-  await page.goto('about:blank')
+  await close()
 })

@@ -15,7 +15,7 @@ import { startPostgres } from '../../src/sandbox/postgres.ts'
 import { createRandom } from '../../src/sandbox/random.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'
-import { seed } from '../support/repetitions.ts'
+import { byForm, seed } from '../support/repetitions.ts'
 import { blockOf } from '../support/seed-index.ts'
 
 const chainId = 8453
@@ -131,6 +131,9 @@ const walk = async (
   return found
 }
 
+/** Changes that are written first. A walk begins after each, so that the time grows with the square. */
+const CHANGES = byForm(8, 20)
+
 test('a walk from any cursor names every aspect that changed, whatever the size of its pages and the writes meanwhile', async () => {
   const random = createRandom(seed)
   const aspectNames = Object.keys(aspects) as (keyof typeof aspects)[]
@@ -147,8 +150,8 @@ test('a walk from any cursor names every aspect that changed, whatever the size 
     written.push({ after, names })
   }
   await begin(origin)
-  for (let at = 0; at < 20; at += 1) await change()
-  for (const [at, { after }] of written.slice(0, 20).entries()) {
+  for (let at = 0; at < CHANGES; at += 1) await change()
+  for (const [at, { after }] of written.slice(0, CHANGES).entries()) {
     const named = { ...ALL, types: ['wallet' as const], keys: ['1', '2'] }
     for (const limit of [1, 2, 7, 100]) {
       const expected = new Set(written.slice(at).flatMap(({ names }) => names))

@@ -16,6 +16,7 @@ import { indexSteps } from '../support/index-steps.ts'
 import { startNodeProxy } from '../support/node-proxy.ts'
 import { openDatabase } from '../support/open-database.ts'
 import { eventually } from '../support/process.ts'
+import { byForm } from '../support/repetitions.ts'
 import { startWorld } from '../support/world.ts'
 
 const log = pino({ level: 'silent' })
@@ -193,7 +194,7 @@ test('an observer continues by itself at the block that replaced its own', async
 test('concurrent steps, rollbacks, sweeps, observers and audits do not deadlock', async () => {
   await index()
   const confirm = createConfirm(chain)
-  let left = 6
+  let left = byForm(4, 6)
   /** The error of a read at an orphaned block, which is repeated. */
   const busy = async (work: () => Promise<void>): Promise<void> => {
     while (left > 0) {

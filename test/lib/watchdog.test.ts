@@ -1,15 +1,32 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { afterAll, expect, test } from 'vitest'
+import { build } from 'esbuild'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../support/process.ts'
 
-const program = fileURLToPath(new URL('../support/hanging-process.ts', import.meta.url))
+const folder = mkdtempSync(join(tmpdir(), 'fx-watchdog-'))
+/** The program in one file, because each process would compile its modules again. */
+const program = join(folder, 'hanging-process.mjs')
+
+beforeAll(async () => {
+  await build({
+    entryPoints: [fileURLToPath(new URL('../support/hanging-process.ts', import.meta.url))],
+    outfile: program,
+    ...{ bundle: true, format: 'esm', platform: 'node', target: 'node20.19' },
+    banner: { js: `import { createRequire } from 'node:module'; const require = createRequire(import.meta.url)` },
+    define: { __dirname: 'import.meta.dirname', __filename: 'import.meta.filename' },
+  })
+})
 
 const started: ChildProcess[] = []
 afterAll(() => {
   for (const child of started) child.kill('SIGKILL')
+  rmSync(folder, { recursive: true })
 })
 
 /**
@@ -18,7 +35,7 @@ afterAll(() => {
 const BOUND_MS = 15_000
 
 const start = async (way: string, ...flags: string[]) => {
-  const child = spawn(process.execPath, ['--import', 'tsx', ...flags, program, way], {
+  const child = spawn(process.execPath, [...flags, program, way], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   started.push(child)

@@ -1,7 +1,7 @@
 import type { Hex } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
 import { afterAll, beforeEach, describe, expect, inject, test } from 'vitest'
-import { ENGINE_KEY, startEngine } from '../support/engine.ts'
+import { ENGINE_KEY, findCalibrated, startEngine } from '../support/engine.ts'
 import { planOf, usePlans } from '../support/plan-apps.ts'
 import { createPlanRunner } from '../support/plan-runner.ts'
 import { USDC, useProtocol } from '../support/use-protocol.ts'
@@ -14,9 +14,9 @@ const { creator, owner, usdc, send, read, newEvent, now, mineAt } = protocol
 const { execute, revertOf } = createPlanRunner(protocol)
 
 const nodes = [{ url: protocol.url, deployment: protocol.deployment }]
-const engine = await startEngine({ diamond: protocol.diamond })
+const engine = await startEngine({ diamond: protocol.diamond, findSet: findCalibrated })
 const api = usePlans({ nodes, engineUrl: engine.url })
-const keyless = await startEngine({ diamond: protocol.diamond, key: undefined })
+const keyless = await startEngine({ diamond: protocol.diamond, key: undefined, findSet: findCalibrated })
 const unsigned = usePlans({ nodes, engineUrl: keyless.url })
 const alone = usePlans({ nodes })
 afterAll(() => Promise.all([engine.close(), keyless.close()]))

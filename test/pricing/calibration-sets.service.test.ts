@@ -66,6 +66,21 @@ const versions = async (): Promise<number[]> => {
   return rows.map(({ version }) => Number(version))
 }
 
+let calibrated: Promise<readonly CalibratedPair[]> | undefined
+
+/** The calibrations of all pairs, as the job stores them. They are made once. */
+const stored = (): Promise<readonly CalibratedPair[]> => {
+  calibrated ??= new Promise((resolve, reject) => {
+    const market = openMarket({ ...engineOptions, now, log: silent })
+    const append = async (_: number, pairs: readonly CalibratedPair[]) => {
+      resolve(pairs)
+      return 1
+    }
+    createCalibrator({ market, find: async () => null, append, log: silent })().catch(reject)
+  })
+  return calibrated
+}
+
 const request = (pair: string, strike: number, payoutCap: number) =>
   QuoteRequest.parse({
     pair,
@@ -92,7 +107,7 @@ const drivers = [
   { name: 'BullMQ on Redis', url: () => redis.url },
 ]
 describe.each(drivers)('the scheduled job, $name', ({ url }) => {
-  test('the job stores one set however often it runs, and an engine with the set prices like an engine that calibrates itself', async () => {
+  test('the job stores one set however often it runs', async () => {
     const jobs = createJobs({ redisUrl: url(), prefix: `test-calibrate-${process.pid}`, log: silent })
     const calibrate = vi.fn(calibrator())
     try {
@@ -114,21 +129,24 @@ describe.each(drivers)('the scheduled job, $name', ({ url }) => {
     }
     expect(calibrate.mock.settledResults.every(({ type }) => type === 'fulfilled')).toBe(true)
     expect(await versions()).toEqual([1])
-
-    const [storing, alone] = [await engineOf(find), await engineOf(undefined)]
-    for (const quoted of requests) {
-      const [stored, calibrated] = [await storing.quote(quoted), await alone.quote(quoted)]
-      const pegged = quoted.pair === 'USD/HKD'
-      expect(stored.breakdown.calibration).toMatchObject({ version: pegged ? null : 1 })
-      expect(calibrated.breakdown.calibration).toMatchObject({ version: null })
-      const { version: _, ...rest } = Object(stored.breakdown.calibration)
-      expect({ ...stored, breakdown: { ...stored.breakdown, calibration: { version: null, ...rest } } }).toEqual(
-        calibrated,
-      )
-    }
-    const { pairs } = await storing.health()
-    expect(pairs.find(({ pair }) => pair === 'USD/JPY')).toMatchObject({ calibration: { version: 1 } })
   })
+})
+
+test('an engine with the stored set prices like an engine that calibrates itself', async () => {
+  await appendSet(database, CALIBRATION_MODEL, await stored())
+  const [storing, alone] = [await engineOf(find), await engineOf(undefined)]
+  for (const quoted of requests) {
+    const [stored, calibrated] = [await storing.quote(quoted), await alone.quote(quoted)]
+    const pegged = quoted.pair === 'USD/HKD'
+    expect(stored.breakdown.calibration).toMatchObject({ version: pegged ? null : 1 })
+    expect(calibrated.breakdown.calibration).toMatchObject({ version: null })
+    const { version: _, ...rest } = Object(stored.breakdown.calibration)
+    expect({ ...stored, breakdown: { ...stored.breakdown, calibration: { version: null, ...rest } } }).toEqual(
+      calibrated,
+    )
+  }
+  const { pairs } = await storing.health()
+  expect(pairs.find(({ pair }) => pair === 'USD/JPY')).toMatchObject({ calibration: { version: 1 } })
 })
 
 longTest(
@@ -193,7 +211,7 @@ describe('stored sets', () => {
   })
 
   test('sets of another model are ignored and do not hide sets of this model', async () => {
-    await calibrator()()
+    await appendSet(database, CALIBRATION_MODEL, await stored())
     await appendSet(database, CALIBRATION_MODEL + 1, [{ parameters: 'of the next model' }])
     expect(await versions()).toEqual([1, 2])
     expect(await calibrationOf(await engineOf(find))).toMatchObject({ version: 1 })
@@ -206,13 +224,6 @@ describe('stored sets', () => {
 })
 
 describe('an engine with stored sets', () => {
-  const stored = async (): Promise<CalibratedPair[]> => {
-    const pairs: CalibratedPair[] = []
-    const market = openMarket({ ...engineOptions, now, log: silent })
-    const append = async (_: number, calibrated: readonly CalibratedPair[]) => pairs.push(...calibrated)
-    await createCalibrator({ market, find: async () => null, append, log: silent })()
-    return pairs
-  }
   const garch = { alpha: 0.1, beta: 0.8, sigmaLongRun: 0.5 }
 
   test('an engine calibrates itself until a set is stored, and uses each newer set from its next refresh on', async () => {

@@ -9,7 +9,7 @@ import { createChainTimes } from '../../src/pricing/chain-times.ts'
 import { type EngineOptions, openEngine } from '../../src/pricing/engine.ts'
 import { QuoteRequest } from '../../src/pricing/messages.ts'
 import { createSign, type Sign } from '../../src/pricing/signing.ts'
-import { signingTarget as diamond, ENGINE_KEY, engineOptions } from '../support/engine.ts'
+import { signingTarget as diamond, ENGINE_KEY, engineOptions, findCalibrated } from '../support/engine.ts'
 import { startPublisher } from '../support/publisher.ts'
 
 const DAY_MS = 86_400_000
@@ -65,6 +65,7 @@ const lira = { ...cedi, pair: 'USD/TRY', strike: 41, payoutCap: 45 }
 
 const production = (): EngineOptions => ({
   ...engineOptions,
+  findSet: findCalibrated,
   isProduction: true,
   synthetic: false,
   ratesFolder: folder,

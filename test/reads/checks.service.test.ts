@@ -9,7 +9,7 @@ import { createChecks } from '../../src/reads/health/checks.ts'
 import { startAnvil } from '../../src/sandbox/anvil.ts'
 import { diamondFunctions } from '../../src/tx/builders.ts'
 import { openApp } from '../support/app.ts'
-import { startEngine } from '../support/engine.ts'
+import { findCalibrated, startEngine } from '../support/engine.ts'
 import { useProtocol } from '../support/use-protocol.ts'
 
 const reference = await useProtocol()
@@ -21,7 +21,7 @@ const NOWHERE = 'http://127.0.0.1:9'
 let engine: Awaited<ReturnType<typeof startEngine>>
 let bnb: Awaited<ReturnType<typeof startAnvil>>
 beforeAll(async () => {
-  ;[engine, bnb] = await Promise.all([startEngine(), startAnvil({ chainId: 56 })])
+  ;[engine, bnb] = await Promise.all([startEngine({ findSet: findCalibrated }), startAnvil({ chainId: 56 })])
 })
 afterAll(() => Promise.all([engine?.close(), bnb?.close()]))
 
@@ -181,7 +181,7 @@ test('the reason why the engine does not sign is reported for its chain, unless 
     [{ now: hourAhead, key: undefined }, undefined],
   ] as const
   for (const [options, expected] of cases) {
-    const faulty = await startEngine(options)
+    const faulty = await startEngine({ findSet: findCalibrated, ...options })
     await within(reference, { engineUrl: faulty.url }, async ({ faults }) => {
       const { signing } = await faults()
       if (expected === undefined) expect(signing).toBeUndefined()

@@ -9,6 +9,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'
 import { eventually } from '../support/process.ts'
 import { observeRandomRows, type RandomRows, randomRows, writeRandomRows } from '../support/random-rows.ts'
+import { byForm } from '../support/repetitions.ts'
 import { blockOf, seedDeployment } from '../support/seed-index.ts'
 
 /** Two releases on one database during a rolling update: each renders, stores and serves rows of its own format. */
@@ -99,7 +100,7 @@ afterAll(async () => {
 
 test('each of two releases answers in its own format while both write and roll back', async () => {
   const database = openDatabase(store.url, { maxConnections: 4 })
-  const end = Date.now() + 6_000
+  const end = Date.now() + byForm(2_000, 6_000)
   const write = async (format: number, start: number): Promise<number> => {
     const renderer = rendererOf(format)(deployment)
     let writes = 0

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Address } from 'viem'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
 import { runActivity } from '../../src/sandbox/activity.ts'
 import { seedScenario } from '../../src/sandbox/seed.ts'
@@ -12,14 +12,18 @@ type Chain = Awaited<ReturnType<typeof startProtocolChain>>
 const SEED = 56
 const MILLION = 10n ** 24n
 let here: Chain
-let repeated: Chain
+
+const startSeeded = async (): Promise<Chain> => {
+  const chain = await startProtocolChain(56)
+  await seedScenario({ actions: chain.actions, accounts: chain.accounts, seed: SEED })
+  return chain
+}
 
 beforeAll(async () => {
-  ;[here, repeated] = await Promise.all([startProtocolChain(56), startProtocolChain(56)])
-  await Promise.all([here, repeated].map(({ actions, accounts }) => seedScenario({ actions, accounts, seed: SEED })))
+  here = await startSeeded()
 }, 120_000)
 
-afterAll(() => Promise.all([here, repeated].map((chain) => chain?.node.close())))
+afterAll(() => here?.node.close())
 
 const logsOf = ({ chain, actions }: Chain) =>
   actions.client.getContractEvents({
@@ -97,10 +101,15 @@ test('the node’s clock is in the present after seeding', async () => {
   expect(Math.abs((await here.actions.now()) - Date.now() / 1000)).toBeLessThan(30)
 })
 
-test('the same seed gives the same scenario', async () => {
-  const [one, other] = [await storyOf(here), await storyOf(repeated)]
-  expect(one.length).toBeGreaterThan(200)
-  expect(other).toEqual(one)
+test.runIf(inject('form') === 'long')('the same seed gives the same scenario', async () => {
+  const repeated = await startSeeded()
+  try {
+    const [one, other] = [await storyOf(here), await storyOf(repeated)]
+    expect(one.length).toBeGreaterThan(200)
+    expect(other).toEqual(one)
+  } finally {
+    await repeated.node.close()
+  }
 })
 
 test('the live activity acts without errors, settles its own expired events, and does not touch seeded events and the users’ nonces', async () => {
@@ -128,10 +137,10 @@ test('the live activity acts without errors, settles its own expired events, and
 test('the live activity continues when the node is down, and stops with its signal', async () => {
   const lines: string[] = []
   const stop = new AbortController()
-  await repeated.node.close()
+  await here.node.close()
   const options = {
-    chains: [repeated.actions],
-    accounts: repeated.accounts,
+    chains: [here.actions],
+    accounts: here.accounts,
     seed: 1,
     intervalMs: 10,
     signal: stop.signal,

@@ -59,6 +59,9 @@ type Options = {
   readonly log?: Logger
 }
 
+/** Reserving the memory of 20,000, which is the default, takes as long as many tests do. */
+const MAX_ANSWERS = 2_000
+
 /** The app as the API process builds it. Services without an option are out of reach. */
 export const openApp = async (options: Options) => {
   const {
@@ -84,7 +87,14 @@ export const openApp = async (options: Options) => {
       profile: 'reference',
     }
     const rpcUrls = node?.urls ?? [node?.url ?? `http://${NOWHERE}/private-key`]
-    const chain = createChain({ deployment, rpcUrls, timeoutMs: nodeTimeoutMs, headMaxAgeMs, log })
+    const chain = createChain({
+      deployment,
+      rpcUrls,
+      timeoutMs: nodeTimeoutMs,
+      headMaxAgeMs,
+      maxAnswers: MAX_ANSWERS,
+      log,
+    })
     return closers.add(`chain ${chainId}`, chain, (it) => it.close())
   })
   const url = databaseUrl ?? `postgres://user:secret-password@${NOWHERE}/none`

@@ -14,7 +14,7 @@ import { eventually } from './process.ts'
 import { startWorld } from './world.ts'
 
 /** The polling interval in milliseconds. It is short so that tests wait little. */
-const POLL_MS = 50
+const POLL_MS = 100
 
 const log = pino({ level: 'silent' })
 

@@ -28,6 +28,9 @@ import { markReverted } from '../reverted.ts'
 /** Largest body in bytes: a list of 100 wallets and white space. */
 const WALLETS_LIMIT = 16_384
 
+/** Made once, so that its serializer is compiled once. */
+const PortfolioList = z.array(Portfolio)
+
 const about = {
   tag: 'Wallets',
   description:
@@ -127,7 +130,7 @@ export const portfolioRoutes: CachedRoutes<{ readonly sources: ListSources }> = 
   app.post<{ Body: z.output<typeof PortfolioBody>; Querystring: z.output<typeof PortfoliosQuery> }>(
     '/wallets/portfolio',
     {
-      ...route(many, readEnvelope(z.array(Portfolio)), { body: PortfolioBody, querystring: PortfoliosQuery }),
+      ...route(many, readEnvelope(PortfolioList), { body: PortfolioBody, querystring: PortfoliosQuery }),
       bodyLimit: WALLETS_LIMIT,
     },
     async (request, reply) => {

@@ -52,9 +52,9 @@ const auditIsClean = async (): Promise<void> => {
   expect(report.match(/no differences/g), report).toHaveLength(2)
 }
 
-const KILLS = byForm(2, 10)
+const KILLS = byForm(1, 10)
 
-test(`${KILLS} kills of the worker during live activity neither lose nor duplicate a row`, async () => {
+test(`kills of the worker (${KILLS}) during live activity neither lose nor duplicate a row`, async () => {
   for (let times = 0; times < KILLS; times++) {
     // The sandbox waits longer after each crash before it restarts the service.
     await eventually('there is a worker to kill', () => kill(/cli\.js worker/) === 1)
@@ -76,9 +76,9 @@ test('after a reorg of ten blocks with different transactions the tables equal t
     const other = { from, to, value: '0x1', gas: '0x5208' }
     await node.request({ method: 'anvil_reorg', params: [10, [[other, 2]]] } as never)
   }
-  await eventually('the index followed the reorg', async () =>
-    /no differences[\s\S]*no differences/.test(await sandbox.audit()),
-  )
+  const isEqual = async () => /no differences[\s\S]*no differences/.test(await sandbox.audit())
+  // Each audit is a process.
+  await eventually('the index followed the reorg', isEqual, 60_000, 1_000)
   await ready()
 })
 
