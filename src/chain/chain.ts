@@ -1,18 +1,17 @@
 import type { Address, Hex } from 'viem'
 import { type ConcurrencyLimit, createConcurrencyLimit } from '../lib/concurrency-limit.ts'
 import { unavailable } from '../lib/errors.ts'
-import type { Logger } from '../lib/log.ts'
 import type { ChainId, Deployment } from '../protocol/chains.ts'
 import { type BalanceSlots, createBalanceSlots } from './balance-slots.ts'
 import { type Held, type Holdings, readBalances } from './balances.ts'
 import { broadcast } from './broadcast.ts'
 import type { ChainStatus } from './endpoints/status.ts'
 import { createKnownCode, FOREIGN_GAS, type KnownCode, MAX_GAS } from './foreign-code.ts'
-import { createHead, type Head } from './head.ts'
+import type { Head } from './head.ts'
 import { fetchLogs, type LogRange } from './logs.ts'
-import { createNode, type Node } from './pool/failover.ts'
+import { type Leader, type NodesOptions, openNodes } from './nodes.ts'
+import type { Node } from './pool/failover.ts'
 import { queryAllEndpoints } from './pool/query-all.ts'
-import { createEndpointRegistry } from './pool/registry.ts'
 import { createReader, type Reader } from './read.ts'
 import type { Batch, EndpointAnswer } from './rpc/batch.ts'
 import { isMissingBlock } from './rpc/errors.ts'
@@ -43,10 +42,14 @@ export type Chain = Node &
     /** The time-out of a node, in milliseconds. */
     readonly timeoutMs: number
     /**
-     * The block that reads are pinned to now. It is requested again when the known one is below `atLeast`; see
+     * The block that reads are pinned to now. The nodes are asked for it when the known one is below `atLeast`; see
      * `Head.latest`.
      */
     head(atLeast?: bigint): Promise<Block>
+    /** Sends a batch and asks for the newest block with it; see `Head.poll`. */
+    readonly poll: Head['poll']
+    /** Asks the worker that follows the chain for news; see `Leader.ask`. */
+    readonly ask: Leader['ask']
     /**
      * Runs `read` at the pinned head, and once more at a new head when no node has that block any more, as after a
      * reorg between the two requests. Throws what `read` throws.
@@ -54,7 +57,7 @@ export type Chain = Node &
     pinned<T>(read: (block: Block) => Promise<T>, options?: { readonly isFresh?: boolean }): Promise<T>
     /**
      * The protocol's logs from block `from` on, for as many blocks as the endpoint serves in one request; see
-     * `fetchLogs`. With `topics`, those with another first topic may be left out.
+     * `fetchLogs`.
      */
     logs(span: Parameters<typeof fetchLogs>[1]): Promise<LogRange>
     /**
@@ -107,18 +110,13 @@ export type Chain = Node &
     close(): Promise<void>
   }
 
-export type ChainOptions = {
+export type { Leader } from './nodes.ts'
+
+export type ChainOptions = Omit<NodesOptions, 'chainId' | 'leader'> & {
   readonly deployment: Deployment
-  /** Private node URLs in order of preference. They are never logged or returned, because they may contain keys. */
-  readonly rpcUrls: readonly string[]
-  readonly timeoutMs: number
-  /** How long a head is reused, in milliseconds. */
-  readonly headMaxAgeMs: number
-  /** Blocks in the first request for logs; 100 unless given. */
-  readonly logWidth?: bigint
+  readonly leader?: Leader | undefined
   /** The most cached answers, for which memory is reserved; 20,000 unless given. */
   readonly maxAnswers?: number
-  readonly log: Logger
 }
 
 /**
@@ -142,6 +140,9 @@ const REPLAYS = { atOnce: 1, waiting: 16 }
  */
 const BALANCES = { atOnce: 2, waiting: 1_000 }
 
+/** How long the news of a transaction that was sent are waited for, in milliseconds: it is mined within a block or two. */
+const SENT_MS = 3_000
+
 /** Cached answers of each chain. */
 const CACHE = { maxAnswers: 20_000, maxBytes: 32 * 2 ** 20 }
 
@@ -149,21 +150,13 @@ const CACHE = { maxAnswers: 20_000, maxBytes: 32 * 2 ** 20 }
  * Opens a chain without sending a request.
  *
  * @example
- * const base = createChain({ deployment, rpcUrls, timeoutMs: 3_000, headMaxAgeMs: 200, log })
+ * const base = createChain({ deployment, rpcUrls, timeoutMs: 3_000, headMaxAgeMs: 5_000, log })
  * const [total] = await base.pinned((block) => base.readAt(block, [call('getTotalHedgeEvents')]))
  */
 export const createChain = (options: ChainOptions): Chain => {
-  const { deployment, rpcUrls: urls, maxAnswers: maxEntries = CACHE.maxAnswers, ...rest } = options
+  const { deployment, maxAnswers: maxEntries = CACHE.maxAnswers, ...rest } = options
   const { chainId } = deployment
-  const registry = createEndpointRegistry({ chainId, urls, ...rest })
-  const node = createNode({ chainId, registry, timeoutMs: options.timeoutMs })
-  const head: Head = createHead({
-    node,
-    penalize: registry.penalize,
-    isAlone: urls.length === 1,
-    maxAgeMs: options.headMaxAgeMs,
-    now: Date.now,
-  })
+  const { registry, node, head } = openNodes({ chainId, ...rest })
   const limitOf = (work: string, limits: Partial<typeof LIMITS> = {}) =>
     createConcurrencyLimit({
       ...LIMITS,
@@ -189,6 +182,8 @@ export const createChain = (options: ChainOptions): Chain => {
     ...createSimulator(node, known),
     ...createBalanceSlots(node, known),
     head: head.latest,
+    poll: head.poll,
+    ask: rest.leader?.ask ?? (() => {}),
     async pinned(read, { isFresh = false } = {}) {
       const block = await (isFresh ? head.fresh() : head.latest())
       try {
@@ -219,8 +214,11 @@ export const createChain = (options: ChainOptions): Chain => {
     },
     balances: (block, holdings, caller) =>
       ofCaller(balances, caller)(() => readBalances(node, block, { spender: deployment.diamond, holdings })),
-    broadcast: (signedTx, caller) =>
-      ofCaller(broadcasts, caller)(() => broadcast({ node, penalize: registry.penalize }, signedTx)),
+    async broadcast(signedTx, caller) {
+      const hash = await ofCaller(broadcasts, caller)(() => broadcast({ node, penalize: registry.penalize }, signedTx))
+      rest.leader?.ask(null, SENT_MS)
+      return hash
+    },
     queryAllEndpoints: (batch) => queryAllEndpoints({ registry, chainId }, batch),
     penalize: registry.penalize,
     reportMissingLogs: registry.reportMissingLogs,

@@ -1,23 +1,46 @@
 import { unavailable } from '../lib/errors.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
+import { createPace } from './pace.ts'
 import type { Node } from './pool/failover.ts'
-import { toServiceError } from './rpc/errors.ts'
+import type { Batch, EndpointAnswer, Outcomes } from './rpc/batch.ts'
+import { Preconfirmed, toServiceError } from './rpc/errors.ts'
 import { type Block, getBlock } from './rpc/requests.ts'
 import type { Outcome } from './rpc/transport.ts'
 
-/** The block that reads are pinned to. */
+/** A batch's answer together with the newest block of the endpoint that gave it. */
+type Polled<B extends Batch> = EndpointAnswer<B> & { readonly head: Block }
+
+/** A head that another process has checked and stored, and its age in milliseconds. */
+export type StoredHead = { readonly block: Block; readonly ageMs: number }
+
+/**
+ * The newest block of a chain. What a node calls its newest block is a claim. It is taken for one when the chain can
+ * have made so many blocks since the last one (`createPace`). Otherwise two endpoints have to agree on a block, or the
+ * only one that answers has to return it by its number, and the block before it.
+ */
 export type Head = {
   /**
-   * The newest known block, read at most `maxAgeMs` ago; concurrent readers share one request. A lower block replaces
-   * it only after it was reported for ten seconds, or after `drop`. A block below `atLeast` is requested again and
-   * returned even if it is still below. Throws `service_unavailable` when no node answers.
+   * The block that reads are pinned to: a checked one that is at most `maxAgeMs` old, by the polls of this process or
+   * as stored by another one, else from the nodes; concurrent readers share a request. A lower block replaces it only
+   * after it was reported for ten seconds, or after `drop`. When the block is below `atLeast`, the nodes are asked, and
+   * their block is returned even if it is still below. Throws `service_unavailable` when no node answers.
    */
   latest(atLeast?: bigint): Promise<Block>
-  /** The newest block, read after this call or with another reader's request that is under way. */
+  /** The newest block of the nodes, read after this call or with another reader's request that is under way. */
   fresh(): Promise<Block>
+  /**
+   * Sends a batch and asks the endpoint for its newest block with it, which may be below that of others. Throws
+   * `service_unavailable` when no endpoint answers, or when the one that did claims a head that it should not have.
+   */
+  poll<const B extends Batch>(batch: B, options?: PollOptions<B>): Promise<Polled<B>>
   /** Discards the block because no node has it, so the next reader requests a new one. */
   drop(block: Block): void
 }
+
+type PollOptions<B extends Batch> = { readonly isAnswer?: (outcomes: Outcomes<B>) => boolean }
+
+/** Readers share a head that one of them has asked for for so long at most, in milliseconds. */
+const SHARED_MS = 200
 
 /** A lower head may come from a lagging node; only a chain that went back reports it for this long. */
 const LOWER_PERSISTS_MS = 10_000
@@ -40,33 +63,121 @@ const DROPPED_AGAIN_MS = 1_000
 type KnownHead = {
   readonly block: Block
   readonly endpoint: number
-  /** When a head was last requested. */
+  /** When a head was last requested, and until when readers share it. */
   readonly requestedAt: number
+  readonly sharedUntil: number
   /** When this block was reported. */
   readonly reportedAt: number
 }
 type ReferenceBlock = { readonly block: Block; readonly since: number }
 
+const hashIn = (outcome: Outcome<Block | null> | undefined): string | undefined =>
+  outcome?.ok === true ? outcome.value?.hash : undefined
+
 export const createHead = (deps: {
   readonly node: Pick<Node, 'sendBy'>
+  /** The answers of all endpoints to one batch. */
+  readonly queryAll: <const B extends Batch>(batch: B) => Promise<readonly EndpointAnswer<B>[]>
   readonly penalize: (endpoint: number, why: string) => void
   /** There is only one endpoint, so no answer can be checked against another one. */
   readonly isAlone: boolean
   readonly maxAgeMs: number
+  /** The head that another process has stored; null when there is none. */
+  readonly stored?: () => Promise<StoredHead | null>
+  /** In milliseconds since the epoch. */
   readonly now: () => number
 }): Head => {
+  const { node, queryAll, penalize, isAlone, maxAgeMs, stored, now } = deps
   let known: KnownHead | undefined
   let reference: ReferenceBlock | undefined
   let nextReference: ReferenceBlock | undefined
   let forkedSince: number | undefined
-  let dropped: { readonly endpoint: number; readonly at: number } | undefined
+  let dropped: { readonly hash: string; readonly endpoint: number; readonly at: number } | undefined
+  const pace = createPace()
   const once = createSingleFlight<Block>()
 
   /** Reference blocks are a few seconds old: few reorgs reach them, and every node has them. */
-  const keepReference = (block: Block, now: number): void => {
-    if (deps.isAlone || (nextReference !== undefined && now - nextReference.since < REFERENCE_MS)) return
+  const keepReference = (block: Block, at: number): void => {
+    if (isAlone || (nextReference !== undefined && at - nextReference.since < REFERENCE_MS)) return
     reference = nextReference
-    nextReference = { block, since: now }
+    nextReference = { block, since: at }
+  }
+
+  /** The highest block among the heads of all endpoints that two of them have, or the only one of a single endpoint. */
+  const agreed = async (claim: Block): Promise<Block | null> => {
+    const heads = isAlone ? [] : await queryAll({ latest: getBlock('latest') })
+    const claims = heads.flatMap(({ outcomes: { latest } }) => (latest.ok ? (latest.value ?? []) : []))
+    const heights = [...new Set([claim, ...claims].map(({ number }) => number))].sort((a, b) => (a > b ? -1 : 1))
+    // A later request than the one for the claim: a block that was made up is unknown by now.
+    const answers = await queryAll({
+      blocks: heights.map((number) => getBlock(number)),
+      before: getBlock(claim.number === 0n ? 0n : claim.number - 1n),
+    })
+    const [only, ...others] = answers
+    if (only === undefined) return null
+    if (others.length === 0) {
+      const { blocks, before } = only.outcomes
+      return hashIn(blocks[heights.indexOf(claim.number)]) === claim.hash && hashIn(before) !== undefined ? claim : null
+    }
+    for (const at of heights.keys()) {
+      const blocks = answers.flatMap(
+        ({
+          outcomes: {
+            blocks: { [at]: block },
+          },
+        }) => (block?.ok ? (block.value ?? []) : []),
+      )
+      const shared = blocks.find(({ hash }, nth) => blocks.some((other, later) => later > nth && other.hash === hash))
+      if (shared !== undefined) return shared
+    }
+    return null
+  }
+
+  /** Checks the head that an endpoint claims. Returns the one that counts in its place, and null when none does. */
+  const check = async (claim: Block, endpoint: number): Promise<Block | null> => {
+    if (pace.doubt(claim, now()) === null) return claim
+    const block = await agreed(claim)
+    if (block !== null) pace.see(block, now())
+    const doubt = pace.doubt(claim, now())
+    // Others may be a few blocks behind.
+    if (block?.hash === claim.hash || doubt === null) return claim
+    penalize(endpoint, `no other node has its newest block ${claim.number}, and ${doubt}`)
+    return block
+  }
+
+  /** Keeps a checked head, unless a higher one was reported a moment ago. Returns the head that readers get. */
+  const keep = (block: Block, endpoint: number, sharedMs: number): Block => {
+    const at = now()
+    const times = { requestedAt: at, sharedUntil: at + sharedMs }
+    if (known !== undefined && block.number < known.block.number && at - known.reportedAt < LOWER_PERSISTS_MS) {
+      known = { ...known, ...times }
+      return known.block
+    }
+    known = { block, endpoint, reportedAt: at, ...times }
+    pace.see(block, at)
+    keepReference(block, at)
+    return block
+  }
+
+  /** The newest block in an answer or, when that has no hash yet, the block before it. */
+  const claimIn = async (latest: Outcome<Block | null>): Promise<Block> => {
+    const isEarly = !latest.ok && latest.error instanceof Preconfirmed
+    const { block } = isEarly
+      ? (await node.sendBy({ block: getBlock(latest.error.number - 1n) })).outcomes
+      : { block: latest }
+    if (!block.ok) throw toServiceError(block.error)
+    if (block.value === null) throw unavailable('the node has no latest block')
+    return block.value
+  }
+
+  const poll: Head['poll'] = async (batch, options) => {
+    const latest = getBlock('latest')
+    const { endpoint, outcomes } = await node.sendBy({ ...batch, latest }, options)
+    const claim = await claimIn((outcomes as unknown as { readonly latest: Outcome<Block | null> }).latest)
+    const head = await check(claim, endpoint)
+    if (head?.hash !== claim.hash) throw unavailable(`a node claims block ${claim.number}, which no other node has`)
+    keep(head, endpoint, maxAgeMs)
+    return { endpoint, outcomes, head }
   }
 
   const fetch = async (): Promise<Block> => {
@@ -76,43 +187,46 @@ export const createHead = (deps: {
         ? `block ${past.value.number} has another hash than before`
         : null
     const batch = { latest: getBlock('latest'), past: held && getBlock(held.number) }
-    const { endpoint, outcomes } = await deps.node.sendBy(batch, { contradicts })
-    const { latest } = outcomes
-    if (!latest.ok) throw toServiceError(latest.error)
-    if (latest.value === null) throw unavailable('the node has no latest block')
-    const now = deps.now()
+    const { endpoint, outcomes } = await node.sendBy(batch, { contradicts })
+    const claim = await claimIn(outcomes.latest)
     if (contradicts(outcomes) === null) forkedSince = undefined
     else {
-      forkedSince ??= now
-      if (now - forkedSince < FORK_PERSISTS_MS) throw unavailable('the nodes report another fork: retry after 1 s')
+      forkedSince ??= now()
+      if (now() - forkedSince < FORK_PERSISTS_MS) throw unavailable('the nodes report another fork: retry after 1 s')
       known = undefined
       nextReference = undefined
     }
-    const isLower = known !== undefined && latest.value.number < known.block.number
-    if (known !== undefined && isLower && now - known.reportedAt < LOWER_PERSISTS_MS) {
-      known = { ...known, requestedAt: now }
-      return known.block
-    }
-    known = { block: latest.value, endpoint, requestedAt: now, reportedAt: now }
-    keepReference(latest.value, now)
-    return latest.value
+    const block = await check(claim, endpoint)
+    if (block === null) throw unavailable('the nodes do not agree on the newest block: retry after 1 s')
+    return keep(block, endpoint, Math.min(SHARED_MS, maxAgeMs))
+  }
+
+  /** The checked head that needs no request: that of this process or, if that is not recent, the stored one. */
+  const recent = async (): Promise<Block | undefined> => {
+    const at = now()
+    const own = known !== undefined && at <= known.sharedUntil ? known : undefined
+    const other = own === undefined ? ((await stored?.()) ?? null) : null
+    if (other === null || other.ageMs > maxAgeMs || other.block.hash === dropped?.hash) return own?.block
+    pace.see(other.block, at - other.ageMs)
+    // Readers never go back to a lower block.
+    const isKept = known !== undefined && at - known.reportedAt <= maxAgeMs && known.block.number > other.block.number
+    return isKept ? known?.block : other.block
   }
 
   return {
     async latest(atLeast = 0n) {
-      const isRecent = known !== undefined && deps.now() - known.requestedAt <= deps.maxAgeMs
-      if (known !== undefined && isRecent && known.block.number >= atLeast) return known.block
-      return once('latest', fetch)
+      const block = await recent()
+      return block !== undefined && block.number >= atLeast ? block : once('latest', fetch)
     },
     fresh: () => once('latest', fetch),
-    drop(block) {
-      if (known?.block.hash !== block.hash) return
-      const { endpoint } = known
-      const now = deps.now()
-      if (dropped?.endpoint === endpoint && now - dropped.at < DROPPED_AGAIN_MS)
-        deps.penalize(endpoint, 'no node has its newest blocks')
-      dropped = { endpoint, at: now }
-      known = undefined
+    poll,
+    drop({ hash }) {
+      const at = now()
+      const endpoint = known?.block.hash === hash ? known.endpoint : undefined
+      const isAgain = dropped?.endpoint === endpoint && at - (dropped?.at ?? 0) < DROPPED_AGAIN_MS
+      if (endpoint !== undefined && isAgain) penalize(endpoint, 'no node has its newest blocks')
+      dropped = { hash, endpoint: endpoint ?? -1, at }
+      if (endpoint !== undefined) known = undefined
     },
   }
 }

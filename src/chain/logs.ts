@@ -1,11 +1,10 @@
-import type { Hex } from 'viem'
 import { type ServiceError, unavailable } from '../lib/errors.ts'
 import type { Deployment } from '../protocol/chains.ts'
-import { logTopics } from '../protocol/logs.ts'
 import type { RawLog } from '../protocol/packed-log.ts'
 import type { Endpoint } from './endpoints/endpoint.ts'
+import type { EndpointStatus } from './endpoints/status.ts'
 import type { EndpointRegistry } from './pool/registry.ts'
-import { NodeError, NodeUnreachable, toServiceError } from './rpc/errors.ts'
+import { LogsPruned, NodeError, NodeUnreachable, toServiceError } from './rpc/errors.ts'
 import type { Fault } from './rpc/faults.ts'
 import { type Block, getBlock, getLogs } from './rpc/requests.ts'
 
@@ -17,24 +16,27 @@ export type LogRange = {
   readonly before: Block | null
 }
 
-/** A range of blocks, and the first topics of the wanted logs: those that the index follows by default. */
-type Span = { readonly from: bigint; readonly upTo: bigint; readonly topics?: readonly Hex[] }
+/** A range of blocks. */
+type Span = { readonly from: bigint; readonly upTo: bigint }
 type Deps = { readonly registry: EndpointRegistry; readonly deployment: Deployment }
 type Refusal = { readonly fault: Fault; readonly why: ServiceError }
+
+/** An endpoint whose height was read so many seconds ago may soon be available again. */
+const RECENT_SECONDS = 30
+
+/** Whether an endpoint that is not available now, or not yet, may serve logs. */
+const mayServeLater = ({ rank, missing, heightAgeSeconds }: EndpointStatus): boolean =>
+  !missing.includes('logs') &&
+  (rank === 'unknown' || (rank === 'paused' && (heightAgeSeconds ?? RECENT_SECONDS) < RECENT_SECONDS))
 
 /** Faults after which the same endpoint may answer a narrower range. */
 const narrowable: readonly Fault['kind'][] = ['range', 'size', 'other']
 
 /** Requests the logs and both blocks in one batch, so they are of one fork. */
-const ask = async (
-  { deployment }: Deps,
-  endpoint: Endpoint,
-  { from, upTo: to, topics = logTopics }: Span,
-  anyTopic: boolean,
-): Promise<LogRange | Refusal> => {
+const ask = async ({ deployment }: Deps, endpoint: Endpoint, { from, upTo: to }: Span): Promise<LogRange | Refusal> => {
   try {
     const { logs, last, before } = await endpoint.send({
-      logs: getLogs({ address: deployment.diamond, topics: anyTopic ? [] : topics, fromBlock: from, toBlock: to }),
+      logs: getLogs({ address: deployment.diamond, fromBlock: from, toBlock: to }),
       last: getBlock(to),
       before: getBlock(from === 0n ? 0n : from - 1n),
     })
@@ -57,33 +59,37 @@ const askNarrower = async (deps: Deps, endpoint: Endpoint, { upTo, ...span }: Sp
     const end = span.from + endpoint.state().width.blocks - 1n
     const to = end < upTo ? end : upTo
     const asked = to - span.from + 1n
-    const anyTopic = endpoint.isMissing('topics')
-    const result = await ask(deps, endpoint, { ...span, upTo: to }, anyTopic)
+    const result = await ask(deps, endpoint, { ...span, upTo: to })
     if (!('fault' in result)) {
-      endpoint.learn({ is: 'range', asked, fault: null, logs: result.logs.length })
+      endpoint.learn({ is: 'range', asked, upTo: to, fault: null, logs: result.logs.length })
       return result
     }
-    endpoint.learn({ is: 'range', asked, fault: result.fault })
-    const again = result.fault.kind === 'filters' ? !anyTopic : narrowable.includes(result.fault.kind) && asked > 1n
-    if (!again || endpoint.isMissing('logs')) return result
+    endpoint.learn({ is: 'range', asked, upTo: to, fault: result.fault })
+    // The width stays where an endpoint may not have the blocks yet.
+    const isNarrower = narrowable.includes(result.fault.kind) && endpoint.state().width.blocks < asked
+    if (!isNarrower || endpoint.isMissing('logs')) return result
   }
 }
 
 /**
  * The protocol's logs from block `from` to `upTo`, or to an earlier block where the endpoint serves fewer blocks in one
  * request: `last` is the last one. Each endpoint is asked with its own log width. Throws `service_unavailable` when no
- * endpoint answers or none serves logs, `upstream_error` when they refuse.
+ * endpoint answers or none serves logs, `upstream_error` when they refuse, `LogsPruned` when each one that serves logs
+ * has dropped those of the range.
  */
 export const fetchLogs = async (deps: Deps, span: Span): Promise<LogRange> => {
   let why: ServiceError | undefined
+  let pruned: ServiceError | undefined
   for (const { endpoint } of await deps.registry.ranked(['logs'])) {
     const result = await askNarrower(deps, endpoint, span)
     if (!('fault' in result)) return result
-    why = result.why
+    if (result.fault.kind === 'pruned') pruned = result.why
+    else why = result.why
   }
   if (why !== undefined) throw why
   const { chainId } = deps.deployment
-  throw unavailable(
-    deps.registry.status().hasLogs ? `no node of chain ${chainId} answers` : `no node of chain ${chainId} serves logs`,
-  )
+  const { hasLogs, endpoints } = deps.registry.status()
+  if (pruned !== undefined && !endpoints.some(mayServeLater))
+    throw new LogsPruned(`no node of chain ${chainId} has the logs of block ${span.from} any more`, pruned.cause)
+  throw pruned ?? unavailable(`no node of chain ${chainId} ${hasLogs ? 'answers' : 'serves logs'}`)
 }

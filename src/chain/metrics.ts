@@ -37,6 +37,12 @@ export const measureChains = (metrics: Metrics, chains: ReadonlyMap<number, Chai
     labelNames: ['chain', 'node', 'method', 'outcome'],
     registers,
   })
+  const oddAnswers = new Counter({
+    name: 'fx_node_odd_answers_total',
+    help: 'HTTP answers of nodes in an odd form that is understood all the same, by kind',
+    labelNames: ['chain', 'node', 'kind'],
+    registers,
+  })
   const durations = new Histogram({
     name: 'fx_node_request_duration_seconds',
     help: 'Duration of HTTP requests to nodes; each carries one or more JSON-RPC requests',
@@ -87,8 +93,9 @@ export const measureChains = (metrics: Metrics, chains: ReadonlyMap<number, Chai
   ])
 
   return nodeRequests.subscribe({
-    onEnd({ chainId: chain, node, methods, signal, startedAt, result, error }) {
+    onEnd({ chainId: chain, node, methods, signal, odd, startedAt, result, error }) {
       durations.observe({ chain, node }, (performance.now() - startedAt) / 1_000)
+      for (const kind of odd) oddAnswers.inc({ chain, node, kind })
       for (const [at, method] of methods.entries()) {
         const answer = result?.[at]
         const outcome = answer === undefined ? failureOf(error, signal) : answer.ok ? 'ok' : answer.error.fault.kind

@@ -1,3 +1,6 @@
+import { promisify } from 'node:util'
+import { unzip } from 'node:zlib'
+
 /** The deepest nesting of a JSON body from another service. A body past a limit is never parsed. */
 const MAX_DEPTH = 32
 
@@ -55,6 +58,21 @@ const checkShape = (text: Buffer, maxValues: number, counted: number): void => {
   }
 }
 
+const decompress = promisify(unzip)
+
+/** The first bytes of gzip and of deflate. No JSON begins with one of them. */
+const COMPRESSED: readonly (number | undefined)[] = [0x1f, 0x78]
+
+/** The text of a compressed body; the bytes as they are if they are something else. */
+const decompressed = async (bytes: Buffer, maxBytes: number): Promise<Buffer> => {
+  try {
+    return await decompress(bytes, { maxOutputLength: maxBytes })
+  } catch (fault) {
+    if (!(fault instanceof RangeError)) return bytes
+    throw new OversizedJson('size', `longer than ${maxBytes} bytes`)
+  }
+}
+
 /** Reads a body up to `maxBytes`. Past that it throws OversizedJson; leaving the loop closes the connection. */
 const readBytes = async (body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Buffer> => {
   const chunks: Uint8Array[] = []
@@ -107,7 +125,8 @@ const parseExtracted = (text: Buffer, maxValues: number, extract: ExtractPart): 
 /**
  * Reads the JSON body of another service; undefined for a text that is not JSON. Throws OversizedJson for more than
  * `maxBytes` bytes, more than one value per 64 of them, or more than 32 levels. Also throws the error of the body when
- * its connection breaks. The optional `extract` reads a part of the text and determines the value of that part.
+ * its connection breaks. The optional `extract` reads a part of the text and determines the value of that part. A body
+ * that is gzip or deflate is decompressed, whatever its header, after a call of `onCompressed`.
  *
  * @example const user = await readJson(response.body, 2 ** 20)
  */
@@ -115,8 +134,12 @@ export const readJson = async (
   body: AsyncIterable<Uint8Array>,
   maxBytes: number,
   extract?: ExtractPart,
+  onCompressed = (): void => {},
 ): Promise<unknown> => {
-  const text = await readBytes(body, maxBytes)
+  const bytes = await readBytes(body, maxBytes)
+  const isCompressed = COMPRESSED.includes(bytes[0])
+  if (isCompressed) onCompressed()
+  const text = isCompressed ? await decompressed(bytes, maxBytes) : bytes
   const maxValues = maxBytes / BYTES_PER_VALUE
   const extracted = extract === undefined ? undefined : parseExtracted(text, maxValues, extract)
   return extracted === undefined ? parse(text, maxValues) : extracted

@@ -26,9 +26,9 @@ describe('the log of an endpoint has', () => {
 
   test('a narrower log width, and no wider one', () => {
     const { learn, lines } = openEndpoint()
-    learn({ is: 'range', asked: 100n, fault: null })
+    learn({ is: 'range', asked: 100n, upTo: 0n, fault: null })
     expect(lines).toEqual([])
-    learn({ is: 'range', asked: 151n, fault: { kind: 'range', usable: 40n } })
+    learn({ is: 'range', asked: 151n, upTo: 0n, fault: { kind: 'range', usable: 40n } })
     expect(lines).toMatchObject([{ ...fields, level: 30, width: '40', msg: 'log width of the node reduced' }])
   })
 

@@ -98,22 +98,24 @@ describe('a batch', () => {
 
   test('is published with its chain, node, methods and signal, and its options go to the node', async () => {
     const { signal } = new AbortController()
-    const { send, sent } = openEndpoint()
+    const { send, sent, node: ours } = openEndpoint()
+    ours.odd = ['id', 'extra']
     const seen: unknown[] = []
     onTestFinished(
       nodeRequests.subscribe({
-        onEnd: ({ chainId, node, methods, signal: by, result }) => seen.push([chainId, node, methods, by, result]),
+        onEnd: ({ chainId, node, methods, signal: by, odd, result }) =>
+          seen.push([chainId, node, methods, by, [...odd], result]),
       }),
     )
     await send({ a: any('a'), b: [any('b')] }, { signal })
-    expect(seen).toEqual([[8453, 3, ['a', 'b'], signal, [ok(), ok()]]])
+    expect(seen).toEqual([[8453, 3, ['a', 'b'], signal, ['id', 'extra'], [ok(), ok()]]])
     expect(sent).toMatchObject([{ signal }])
   })
 })
 
 test('one request needs one capability', () => {
   const needs: readonly [Request<unknown>, string[]][] = [
-    [getLogs({ address: '0x', topics: [], fromBlock: 1n, toBlock: 2n }), ['logs']],
+    [getLogs({ address: '0x', fromBlock: 1n, toBlock: 2n }), ['logs']],
     [any('eth_simulateV1', { params: [{}, 'latest'] }), ['simulation']],
     [any('eth_call', { params: [{}, { blockHash: '0x' }, {}] }), ['overrides']],
     [any('eth_call', { params: [{}, { blockHash: '0x' }] }), ['pinned']],
@@ -137,7 +139,7 @@ test('one request needs one capability', () => {
 })
 
 describe('an answer', () => {
-  const logs = getLogs({ address: '0x', topics: [], fromBlock: 1n, toBlock: 2n })
+  const logs = getLogs({ address: '0x', fromBlock: 1n, toBlock: 2n })
   const lacking = (text = 'eth_getLogs not supported') => failed(text)
 
   test('with a newest block is its head, and no other block is', async () => {

@@ -62,6 +62,34 @@ test.each(['truncated JSON', 'no answer in time'])('%s at the start: the second 
   expect(id).toEqual({ ok: true, value: 8453 })
 })
 
+test('a newest block without a hash is no fault of its node, and another node is asked', async () => {
+  const [first, second] = [await startNode(), await startNode()]
+  const preconfirmed: Reply = (calls) => ({
+    body: JSON.stringify(
+      calls.map(({ id, method }) => {
+        const block = { number: '0xf4241', hash: null, timestamp: '0x1' }
+        return { id, result: method === 'eth_chainId' ? '0x2105' : block }
+      }),
+    ),
+  })
+  first.say(preconfirmed)
+  const node = nodeOf(first.url, second.url)
+  await eventually('both are known', async () => {
+    await node.send({ id: getChainId() })
+    return states(node).join() === 'ok,ok'
+  })
+  expect((await node.send({ head: getBlock('latest') })).head).toMatchObject({
+    ok: true,
+    value: { number: 1_000_000n },
+  })
+  second.say(preconfirmed)
+  expect((await node.send({ head: getBlock('latest') })).head).toMatchObject({
+    ok: false,
+    error: { number: 1_000_001n },
+  })
+  expect(states(node)).toEqual(['ok', 'ok'])
+})
+
 test('a revert is an answer, and no other node is asked', async () => {
   const [first, second] = [await startNode(), await startNode()]
   first.refuse(({ method }) =>

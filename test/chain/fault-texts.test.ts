@@ -48,7 +48,6 @@ const texts: Readonly<Record<string, readonly string[]>> = {
     'method not available',
     'too many arguments, want at most 2',
   ],
-  filters: ['contains 3 filters, current limit is 2', 'exceed max addresses or topics'],
   size: [
     'response size exceeded',
     'response size should not be more',
@@ -78,7 +77,12 @@ const texts: Readonly<Record<string, readonly string[]>> = {
     'no state available',
     'state of the block is not available',
     'state of the block is unavailable',
+    'state at block 5 is pruned',
+    'the range extends beyond current head',
+    'invalid block range params',
+    'hash 0x5c is not currently canonical',
   ],
+  pruned: ['pruned history unavailable'],
   unanswered: ['timed out', 'query timeout', 'unable to complete request', 'no backend is currently healthy'],
   other: [
     '',
@@ -153,7 +157,6 @@ test.each<[string, unknown, bigint | null]>([
 })
 
 test.each<[string, Fault]>([
-  ['this contains 3 filters, the current limit is 1,000', { kind: 'filters', most: 1_000 }],
   ['batch of more than 1,000 requests', { kind: 'batch', most: 1_000 }],
   ['batch size is 1k', { kind: 'batch', most: 1_000 }],
   ['max batch size', { kind: 'batch', most: null }],
@@ -184,6 +187,8 @@ test.each<[object, Fault]>([
   ],
   [{ code: -32_019, message: '' }, { kind: 'missing' }],
   [{ code: -39_001, message: '' }, { kind: 'missing' }],
+  [{ code: 4_444, message: '' }, { kind: 'pruned' }],
+  [{ code: 4_444, message: 'header not found' }, { kind: 'missing' }],
   [
     { status: 413, message: '' },
     { kind: 'batch', most: null },
@@ -210,11 +215,12 @@ const faults: readonly [Fault, boolean][] = [
   [{ kind: 'capability', missing: null }, true],
   [{ kind: 'rate', retryAfterMs: null }, true],
   [{ kind: 'missing' }, true],
+  [{ kind: 'pruned' }, true],
   [{ kind: 'unanswered' }, true],
   [{ kind: 'garbage' }, true],
   [{ kind: 'range', usable: null }, false],
   [{ kind: 'size', usable: null }, false],
-  [{ kind: 'filters', most: null }, false],
+  [{ kind: 'other' }, false],
   [{ kind: 'batch', most: null }, false],
   [{ kind: 'other' }, false],
 ]

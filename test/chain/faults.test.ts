@@ -13,6 +13,7 @@ const size = (usable: bigint | null = null): Fault => ({ kind: 'size', usable })
 const lacks = (what: 'logs' | 'tags' | 'pinned' | null): Fault => ({ kind: 'capability', missing: what })
 const rate: Fault = { kind: 'rate', retryAfterMs: null }
 const missing: Fault = { kind: 'missing' }
+const pruned: Fault = { kind: 'pruned' }
 const unanswered: Fault = { kind: 'unanswered' }
 
 /** Recorded errors of providers, each with its expected classification. */
@@ -67,7 +68,7 @@ const recorded: readonly Recorded[] = [
     'Infura, filters',
     200,
     { code: -32_602, message: 'This query contains 18 filters. The current limit is 10' },
-    { kind: 'filters', most: 10 },
+    { kind: 'other' },
   ],
   ['QuickNode', 200, { code: -32_614, message: 'eth_getLogs is limited to a 10,000 range' }, range(10_000n)],
   ['QuickNode, trial', 200, { code: -32_614, message: 'eth_getLogs is limited to a 5 range' }, range(5n)],
@@ -177,12 +178,7 @@ const recorded: readonly Recorded[] = [
   ['query size', 200, { code: -32_000, message: 'query must be smaller than size 1024' }, size()],
   ['matched', 200, { code: -32_000, message: 'logs matched by query exceeds limit of 10000' }, size()],
   ['returned', 200, { code: -32_000, message: 'More than 10000 logs returned' }, size()],
-  [
-    'topics',
-    200,
-    { code: -32_000, message: 'exceed max addresses or topics per search position' },
-    { kind: 'filters', most: null },
-  ],
+  ['topics', 200, { code: -32_000, message: 'exceed max addresses or topics per search position' }, { kind: 'other' }],
 
   ['time-out', 200, { code: -32_002, message: 'request timed out' }, unanswered],
   ['query time-out', 200, { code: -32_000, message: 'query timeout exceeded' }, unanswered],
@@ -221,6 +217,13 @@ const recorded: readonly Recorded[] = [
   ['unfinalized', 200, { code: -32_000, message: 'cannot query unfinalized data' }, missing],
   ['accepted', 200, { code: -32_000, message: 'requested from block 5 after last accepted block 4' }, missing],
   ['BSC', 200, { code: -39_001, message: 'unknown block' }, missing],
+  ['behind', 200, { code: -32_602, message: 'block range extends beyond current head block' }, missing],
+  ['behind, older', 200, { code: -32_602, message: 'invalid block range params' }, missing],
+  ['state', 200, { code: -32_000, message: 'state at block #21000000 is pruned' }, missing],
+  ['fork', 200, { code: -32_000, message: 'hash 0x5c2f0a is not currently canonical' }, missing],
+
+  ['history', 200, { code: 4444, message: 'pruned history unavailable' }, pruned],
+  ['history, by its code', 200, { code: 4444, message: 'blocks before 15537393 expired' }, pruned],
 
   ['safe', 200, { code: -32_000, message: 'safe block not found' }, lacks('tags')],
   ['finalized', 200, { code: -39_001, message: 'finalized block not found' }, lacks('tags')],

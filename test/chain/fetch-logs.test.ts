@@ -1,11 +1,12 @@
 import type { Hex } from 'viem'
 import { describe, expect, test } from 'vitest'
 import type { Endpoint } from '../../src/chain/endpoints/endpoint.ts'
+import type { EndpointStatus } from '../../src/chain/endpoints/status.ts'
 import { fetchLogs } from '../../src/chain/logs.ts'
 import type { EndpointRegistry } from '../../src/chain/pool/registry.ts'
-import { NodeError, NodeUnreachable } from '../../src/chain/rpc/errors.ts'
+import { LogsPruned, NodeError, NodeUnreachable } from '../../src/chain/rpc/errors.ts'
 import type { Outcome } from '../../src/chain/rpc/transport.ts'
-import { logTopics } from '../../src/protocol/logs.ts'
+import { isUnavailable } from '../../src/lib/errors.ts'
 import { fakeDeployment } from '../support/fake-chain.ts'
 import { type Answer, createFakeEndpoints, type Sent } from '../support/fake-endpoint.ts'
 
@@ -19,11 +20,11 @@ const failed = (message: string, code = -32_000): Outcome<unknown> => ({
 })
 const blockOf = (tag: unknown) => ({ number: BigInt(String(tag)), hash: '0x1', timestamp: 1n })
 
-/** The range of a batch, its topics, and the blocks it names. */
+/** The range of a batch, and the blocks it names. */
 const askedOf = ({ endpoint, requests }: Sent) => {
-  const [{ fromBlock, toBlock, topics, address } = {}] = (requests[0]?.params ?? []) as Readonly<Record<string, Hex>>[]
+  const [{ fromBlock, toBlock, address } = {}] = (requests[0]?.params ?? []) as Readonly<Record<string, Hex>>[]
   const blocks = requests.slice(1).map(({ params }) => Number(params[0]))
-  return { endpoint, from: Number(fromBlock), to: Number(toBlock), topics: topics?.[0], address, blocks }
+  return { endpoint, from: Number(fromBlock), to: Number(toBlock), address, blocks }
 }
 
 /** Answers with these logs, or what replaces the outcomes of the logs and of the two blocks. */
@@ -57,19 +58,20 @@ const openWith = (logWidth: bigint, ...replies: readonly Answer[]) => {
     fakes.open({ chainId: 8453, url: '', index, timeoutMs: 1, logWidth, log: expect.unreachable } as never)
   const needs: unknown[] = []
   let hasLogs = true
+  const statuses: object[] = []
   const registry = {
     async ranked(needed: readonly string[]) {
       needs.push(needed)
       return fakes.endpoints.map((endpoint) => ({ endpoint, rank: 'ok' }))
     },
-    status: () => ({ endpoints: [], halted: false, hasLogs }),
+    status: () => ({ endpoints: statuses, halted: false, hasLogs }),
   } as unknown as EndpointRegistry
   return {
     ...fakes,
     needs,
+    statuses,
     endpoint: (at: number): Endpoint => fakes.endpoints[at] ?? expect.unreachable(),
-    logs: (from = 1_000n, upTo = 9_000n, topics?: readonly Hex[]) =>
-      fetchLogs({ registry, deployment }, { from, upTo, ...(topics && { topics }) }),
+    logs: (from = 1_000n, upTo = 9_000n) => fetchLogs({ registry, deployment }, { from, upTo }),
     batches: () => fakes.sent().map(askedOf),
     withoutLogs: () => {
       hasLogs = false
@@ -87,11 +89,9 @@ describe('a range', () => {
       before: blockOf(999),
     })
     const { diamond: address } = deployment
-    expect(batches()).toEqual([
-      { endpoint: 0, from: 1_000, to: 1_099, topics: logTopics, address, blocks: [1_099, 999] },
-    ])
+    expect(batches()).toEqual([{ endpoint: 0, from: 1_000, to: 1_099, address, blocks: [1_099, 999] }])
     expect(needs).toEqual([['logs']])
-    expect(reports()).toEqual([{ is: 'range', asked: 100n, fault: null, logs: 7, endpoint: 0 }])
+    expect(reports()).toEqual([{ is: 'range', asked: 100n, upTo: 1_099n, fault: null, logs: 7, endpoint: 0 }])
   })
 
   test.each([
@@ -102,7 +102,7 @@ describe('a range', () => {
   ])('up to block %i ends at block %i', async (upTo, to, asked) => {
     const { logs, batches, reports } = open(answers(0))
     await logs(1_000n, upTo)
-    expect([batches(), reports()]).toMatchObject([[{ to }], [{ asked }]])
+    expect([batches(), reports()]).toMatchObject([[{ to }], [{ asked, upTo: BigInt(to) }]])
   })
 
   test.each([
@@ -113,12 +113,6 @@ describe('a range', () => {
     const { logs, batches } = open(answers(0))
     await logs(from)
     expect(batches()).toMatchObject([{ blocks: [Number(from) + 99, before] }])
-  })
-
-  test('may be of other topics', async () => {
-    const { logs, batches } = open(answers(0))
-    await logs(1n, 2n, ['0x12'])
-    expect(batches()).toMatchObject([{ topics: ['0x12'] }])
   })
 
   test('may have no block before it', async () => {
@@ -162,37 +156,22 @@ describe('a range that is refused', () => {
   })
 
   test('until the endpoint counts as one without logs', async () => {
-    const { logs, batches, endpoint } = openWith(10_000n, refusing('not today'), answers(2))
-    expect((await logs(1_000n, 50_000n)).endpoint).toBe(1)
-    expect(endpoint(0).isMissing('logs')).toBe(true)
-    // The last one is of two blocks.
+    const { logs, batches, endpoint } = openWith(2_500n, refusing('not today'), answers(2))
+    endpoint(0).learn({ is: 'head', number: 50_000n, timestamp: 1n })
+    for (const missing of [false, false, false, true]) {
+      expect((await logs(1_000n, 50_000n)).endpoint).toBe(1)
+      expect(endpoint(0).isMissing('logs')).toBe(missing)
+    }
     const refused = batches().filter(({ endpoint: of }) => of === 0)
-    expect(refused.map(({ from, to }) => to - from + 1)).toEqual([10_000, 2_500, 156, 2])
-  })
-
-  test('for its topics is asked for without them, once', async () => {
-    const text = 'exceed max addresses or topics'
-    const { logs, batches, reports, endpoint } = open((sent) => {
-      endpoint(0).learn({ is: 'fault', fault: { kind: 'filters', most: null }, text, needed: [] })
-      return refusing(text)(sent)
-    }, answers(2))
-    expect((await logs()).endpoint).toBe(1)
-    expect(batches()).toMatchObject([
-      { endpoint: 0, to: 1_099, topics: logTopics },
-      { endpoint: 0, to: 1_099, topics: undefined },
-      { endpoint: 1, to: 1_099, topics: logTopics },
-    ])
-    expect(reports().filter(({ is }) => is === 'range')).toMatchObject([
-      { asked: 100n, fault: { kind: 'filters' } },
-      { asked: 100n, fault: { kind: 'filters' } },
-      { fault: null },
-    ])
+    expect(refused.map(({ from, to }) => to - from + 1)).toEqual([2_500, 625, 39, 1, 1, 1, 1])
   })
 })
 
 describe('another endpoint is asked, and the width stays, when', () => {
   test.each<[string, Answer, string]>([
     ['there is a rate limit', refusing('rate limit'), 'rate'],
+    ['it is behind', refusing('block range extends beyond current head block'), 'missing'],
+    ['it has dropped old logs', refusing('pruned history unavailable'), 'pruned'],
     ['the batch has no answer', unreachable({ kind: 'unanswered' }), 'unanswered'],
     ['the last block is missing', answers(0, ok(null)), 'missing'],
     ['the last block is refused', answers(0, failed('header not found')), 'missing'],
@@ -203,6 +182,70 @@ describe('another endpoint is asked, and the width stays, when', () => {
     expect(batches().map(({ endpoint: of }) => of)).toEqual([0, 1])
     expect(reports()).toMatchObject([{ asked: 100n, fault: { kind } }, { fault: null }])
     expect(endpoint(0).state().width.blocks).toBe(100n)
+  })
+})
+
+test('a few blocks that are refused near the head for an unknown reason are asked of another endpoint', async () => {
+  const { logs, batches, endpoint } = openWith(8n, refusing('not today'), answers(1))
+  for (let times = 0; times < 6; times += 1) {
+    expect((await logs()).endpoint).toBe(1)
+    expect(batches().filter(({ endpoint: of }) => of === 0)).toMatchObject([{ from: 1_000, to: 1_007 }])
+  }
+  expect([endpoint(0).isMissing('logs'), endpoint(0).state().width.blocks]).toEqual([false, 8n])
+})
+
+describe('old logs', () => {
+  const behind = refusing('block range extends beyond current head block')
+  const pruned = refusing('pruned history unavailable')
+  const failureOf = (opened: ReturnType<typeof open>) => opened.logs().catch((error: unknown) => error)
+
+  test('that each endpoint has dropped are an error of their own, which counts as unavailable', async () => {
+    const opened = open(pruned, pruned)
+    const error = await failureOf(opened)
+    expect(error).toBeInstanceOf(LogsPruned)
+    expect(isUnavailable(error)).toBe(true)
+    expect(error).toMatchObject({
+      message: 'no node of chain 8453 has the logs of block 1000 any more',
+      retryAfter: 1,
+      cause: { message: 'pruned history unavailable' },
+    })
+    for (const each of opened.endpoints) {
+      expect(each.state()).toMatchObject({ failures: 0, pausedUntil: 0, missing: {}, width: { blocks: 100n } })
+    }
+  })
+
+  test.each([
+    ['is behind', behind, { code: 'service_unavailable', cause: { fault: { kind: 'missing' } } }],
+    ['refuses', refusing('response too large'), { code: 'upstream_error' }],
+  ])('may be those of an endpoint that %s, in any order', async (_, other, expected) => {
+    for (const replies of [
+      [pruned, other],
+      [other, pruned],
+    ]) {
+      const error = await failureOf(open(...replies))
+      expect(error).not.toBeInstanceOf(LogsPruned)
+      expect(error).toMatchObject(expected)
+    }
+  })
+
+  test.each<[string, Partial<EndpointStatus>, boolean]>([
+    ['was not probed yet', { rank: 'unknown' }, false],
+    ['was available 29 seconds ago', { rank: 'paused', heightAgeSeconds: 29 }, false],
+    ['was available 30 seconds ago', { rank: 'paused', heightAgeSeconds: 30 }, true],
+    ['was never available', { rank: 'paused', heightAgeSeconds: null }, true],
+    ['serves no logs', { rank: 'paused', heightAgeSeconds: 1, missing: ['logs'] }, true],
+    ['serves another chain', { rank: 'wrong chain' }, true],
+    ['was asked', { rank: 'ok', heightAgeSeconds: 1 }, true],
+  ])('while another endpoint %s', async (_, status, isPruned) => {
+    const opened = open(pruned)
+    opened.statuses.push({ missing: [], ...status })
+    const error = await failureOf(opened)
+    expect(error instanceof LogsPruned).toBe(isPruned)
+    expect(error).toMatchObject({ code: 'service_unavailable' })
+  })
+
+  test('are asked of the next endpoint', async () => {
+    expect((await open(pruned, behind, answers(4)).logs()).logs).toHaveLength(4)
   })
 })
 

@@ -1,35 +1,64 @@
-import { expect, test } from 'vitest'
-import { createHead } from '../../src/chain/head.ts'
+import { describe, expect, test } from 'vitest'
+import { createHead, type StoredHead } from '../../src/chain/head.ts'
 import type { Node } from '../../src/chain/pool/failover.ts'
+import { type Batch, flatten, unflatten } from '../../src/chain/rpc/batch.ts'
+import { Preconfirmed } from '../../src/chain/rpc/errors.ts'
+import { getBlock, type Request } from '../../src/chain/rpc/requests.ts'
 import { blockOf } from '../support/seed-index.ts'
 
 /* Which block is the head, by a node and a clock that a test sets. */
 
 /** A head of nodes that report what `says` returns; by default one block for ever. */
-const open = ({ isAlone = false, maxAgeMs = 200 } = {}) => {
-  const at = { now: 1_000_000, height: 100, fork: 0, endpoint: 0 }
-  const penalized: number[] = []
+const open = ({ isAlone = false, maxAgeMs = 200, storedHead = async (): Promise<StoredHead | null> => null } = {}) => {
+  const at = { now: 1_800_100_000_000, height: 100, fork: 0, endpoint: 0, isEarly: false }
+  const penalized: string[] = []
   const asked: (bigint | null)[] = []
   const block = (height: number | bigint, fork = at.fork) => blockOf(BigInt(height), fork)
   const node = {
-    sendBy: async (batch: { readonly past: { readonly params: readonly unknown[] } | undefined }) => {
+    sendBy: async (batch: {
+      readonly past?: { readonly params: readonly unknown[] }
+      readonly block?: { readonly params: readonly unknown[] }
+    }) => {
+      if (batch.block !== undefined) {
+        const outcomes = { block: { ok: true, value: block(BigInt(String(batch.block.params[0]))) } }
+        return { endpoint: at.endpoint, outcomes }
+      }
       const past = batch.past === undefined ? null : BigInt(String(batch.past.params[0]))
       asked.push(past)
       return {
         endpoint: at.endpoint,
         outcomes: {
-          latest: { ok: true, value: block(at.height) },
+          latest: at.isEarly
+            ? { ok: false, error: new Preconfirmed(BigInt(at.height)) }
+            : { ok: true, value: block(at.height) },
           past: past === null ? undefined : { ok: true, value: block(past) },
         },
       }
     },
   } as unknown as Pick<Node, 'sendBy'>
+  /** The chains of the endpoints, as the heights and the forks of their heads; by default that of the first one. */
+  const endpoints: { height: number; fork: number }[] = []
+  let queries = 0
+  const queryAll = async (batch: Batch) => {
+    queries += 1
+    const answer = ({ height, fork }: { readonly height: number; readonly fork: number }, endpoint: number) => ({
+      endpoint,
+      outcomes: unflatten(
+        batch,
+        flatten<Request<unknown>>(batch).map(({ params: [tag] }) => {
+          const asNumber = tag === 'latest' ? height : Number(tag)
+          return { ok: true, value: asNumber > height ? null : block(asNumber, fork) } as const
+        }),
+      ),
+    })
+    return (endpoints.length > 0 ? endpoints : [{ height: at.height, fork: at.fork }]).map(answer) as never
+  }
   const head = createHead({
-    ...{ node, isAlone, maxAgeMs, now: () => at.now },
-    penalize: (endpoint) => penalized.push(endpoint),
+    ...{ node, queryAll, isAlone, maxAgeMs, stored: storedHead, now: () => at.now },
+    penalize: (endpoint, why) => penalized.push(`${endpoint}: ${why}`),
   })
   const number = async (atLeast?: bigint) => Number((await head.latest(atLeast)).number)
-  return { at, head, asked, penalized, block, number }
+  return { at, head, asked, penalized, block, number, endpoints, queries: () => queries }
 }
 
 test('a block is the head until it is too old, or too low for its reader', async () => {
@@ -67,7 +96,7 @@ test('a dropped block is asked for again, and another one is not dropped with it
 })
 
 test.each([
-  ['of one endpoint within a second', 999, 0, [0]],
+  ['of one endpoint within a second', 999, 0, ['0: no node has its newest blocks']],
   ['of one endpoint within more than a second', 1_000, 0, []],
   ['of two endpoints', 1, 1, []],
 ])('two dropped blocks %s', async (_, ms, second, penalties) => {
@@ -120,4 +149,162 @@ test('a single node has nothing to be compared with', async () => {
     at.now += 2_000
   }
   expect(asked).toEqual([null, null, null, null])
+})
+
+describe('what a node calls its newest block', () => {
+  const poll = async ({ head }: Pick<ReturnType<typeof open>, 'head'>): Promise<number | string> =>
+    head.poll({}).then(
+      (polled) => Number(polled.head.number),
+      ({ message }: Error) => message,
+    )
+
+  test('is checked at first, and then taken for it as long as the chain can have made so many blocks', async () => {
+    const opened = open()
+    const { at, queries, penalized } = opened
+    expect([await poll(opened), queries()]).toEqual([100, 2])
+    // Two seconds later: twice as many blocks as the fastest chains make in six seconds.
+    Object.assign(at, { now: at.now + 2_000, height: 100 + 2 * 60 })
+    expect([await poll(opened), queries()]).toEqual([220, 2])
+    Object.assign(at, { now: at.now + 2_000, height: 220 + 2 * 60 + 1 })
+    expect([await poll(opened), queries()]).toEqual([341, 4])
+    expect(penalized).toEqual([])
+  })
+
+  test('is compared with the measured pace after ten seconds', async () => {
+    const opened = open()
+    const { at, queries } = opened
+    await poll(opened)
+    for (let seconds = 0; seconds < 10; seconds += 1) {
+      Object.assign(at, { now: at.now + 1_000, height: at.height + 5 })
+      await poll(opened)
+    }
+    expect(queries()).toBe(2)
+    // Five blocks a second, for twice as long as the five seconds since the last one and before.
+    Object.assign(at, { now: at.now + 1_000, height: at.height + 2 * 5 * 5 })
+    expect([await poll(opened), queries()]).toEqual([200, 2])
+    Object.assign(at, { now: at.now + 1_000, height: at.height + 100 })
+    expect([await poll(opened), queries()]).toEqual([300, 4])
+  })
+
+  test.each([1, 2])(
+    'does not count when no other one of %i nodes has it, and its node is penalized',
+    async (others) => {
+      const opened = open()
+      const { at, block, head, number, endpoints, penalized } = opened
+      await poll(opened)
+      at.now += 1_000
+      endpoints.push({ height: 1_000_100, fork: 7 }, ...Array(others).fill({ height: 104, fork: 0 }))
+      Object.assign(at, { height: 1_000_100, fork: 7 })
+      if (others === 1) {
+        // Two nodes of which one is wrong cannot agree, and nothing is read at either one's head.
+        expect(await poll(opened)).toBe('a node claims block 1000100, which no other node has')
+        await expect(head.fresh()).rejects.toThrow('the nodes do not agree on the newest block: retry after 1 s')
+      } else {
+        expect(await poll(opened)).toBe('a node claims block 1000100, which no other node has')
+        expect(await head.fresh()).toEqual(block(104, 0))
+      }
+      expect(penalized[0]).toBe(
+        `0: no other node has its newest block 1000100, and it is ${others === 1 ? 1_000_000 : 999_996} blocks above the last one`,
+      )
+      // The next endpoint is asked.
+      Object.assign(at, { height: 105, fork: 0, endpoint: 1, now: at.now + 1_000 })
+      expect([await poll(opened), await number()]).toEqual([105, 105])
+    },
+  )
+
+  test('counts when another node has it, also if that one is behind by now', async () => {
+    const opened = open()
+    const { at, endpoints, penalized } = opened
+    endpoints.push({ height: 100, fork: 0 }, { height: 98, fork: 0 })
+    expect(await poll(opened)).toBe(100)
+    at.now += 1_000
+    endpoints.splice(0, 2, { height: 9_000, fork: 0 }, { height: 9_001, fork: 0 })
+    at.height = 9_000
+    expect(await poll(opened)).toBe(9_000)
+    expect(penalized).toEqual([])
+  })
+
+  test('of the only node counts when it returns it by its number', async () => {
+    const opened = open({ isAlone: true })
+    const { at, endpoints, queries } = opened
+    expect([await poll(opened), queries()]).toEqual([100, 1])
+    at.now += 1_000
+    endpoints.push({ height: 101, fork: 0 })
+    at.height = 1_000_100
+    expect(await poll(opened)).toBe('a node claims block 1000100, which no other node has')
+    endpoints.splice(0, 1)
+    expect(await poll(opened)).toBe(1_000_100)
+  })
+
+  test('is not more than 15 seconds further ahead of the clock than the last one was', async () => {
+    const opened = open()
+    const { at, queries } = opened
+    at.now = Number(blockOf(100n).timestamp) * 1_000 - 4_000
+    await poll(opened)
+    // Blocks are two seconds apart: this one is 20 s ahead of the clock.
+    at.height = 108
+    expect([await poll(opened), queries()]).toEqual([108, 4])
+    at.height = 115
+    expect([await poll(opened), queries()]).toEqual([115, 4])
+  })
+})
+
+test('a newest block without a hash does not count yet: the head is the block before it', async () => {
+  const { at, head, number } = open()
+  Object.assign(at, { isEarly: true, height: 101 })
+  expect(await number()).toBe(100)
+  expect(await head.poll({})).toMatchObject({ head: { number: 100n } })
+})
+
+describe('a head that the worker has stored', () => {
+  const openStored = (ageMs = 0, maxAgeMs = 5_000) => {
+    const stored = { block: blockOf(100n), ageMs }
+    return { stored, ...open({ maxAgeMs, storedHead: async () => ({ ...stored }) }) }
+  }
+
+  test.each([
+    [5_000, 0],
+    [5_001, 1],
+  ])('is used at an age of %i ms, with %i requests', async (ageMs, requests) => {
+    const { asked, number } = openStored(ageMs)
+    expect([await number(), asked.length]).toEqual([100, requests])
+  })
+
+  test('is not enough for a reader of a later block, and readers do not go back to it', async () => {
+    const { at, stored, asked, number } = openStored()
+    at.height = 103
+    expect([await number(103n), await number(), asked.length]).toEqual([103, 103, 1])
+    at.now += 4_000
+    expect([await number(), asked.length]).toEqual([103, 1])
+    stored.block = blockOf(110n)
+    expect([await number(), asked.length]).toEqual([110, 1])
+  })
+
+  test('is not used any more once no node has it', async () => {
+    const { at, stored, head, asked, number } = openStored()
+    head.drop(await head.latest())
+    expect([await number(), asked.length]).toEqual([100, 1])
+    stored.block = blockOf(101n)
+    at.now += 201
+    expect(await number()).toBe(101)
+  })
+
+  test('is what a claim is compared with', async () => {
+    const { at, queries, number } = openStored()
+    await number()
+    at.height = 110
+    expect([await number(110n), queries()]).toEqual([110, 0])
+    at.height = 9_000
+    expect([await number(9_000n), queries()]).toEqual([9_000, 2])
+  })
+
+  test('is not asked for by a process that polls', async () => {
+    const { at, head, number } = openStored()
+    at.height = 90
+    await head.poll({ other: getBlock(1n) })
+    at.now += 5_000
+    expect(await number()).toBe(90)
+    at.now += 1
+    expect(await number()).toBe(100)
+  })
 })

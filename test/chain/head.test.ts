@@ -4,6 +4,7 @@ import { pad, toHex } from 'viem'
 import { expect, onTestFinished, test } from 'vitest'
 import { createHead } from '../../src/chain/head.ts'
 import { createNode } from '../../src/chain/pool/failover.ts'
+import { queryAllEndpoints } from '../../src/chain/pool/query-all.ts'
 import { createEndpointRegistry } from '../../src/chain/pool/registry.ts'
 import { eventually } from '../support/process.ts'
 import { type ScriptedCall, startNode } from '../support/scripted-node.ts'
@@ -19,6 +20,7 @@ const headOf = async (...nodes: readonly ScriptedNode[]) => {
   const node = createNode({ registry, chainId: 8453, timeoutMs: 3_000 })
   const head = createHead({
     node,
+    queryAll: (batch) => queryAllEndpoints({ registry, chainId: 8453 }, batch, { lagging: true }),
     penalize: registry.penalize,
     isAlone: urls.length === 1,
     maxAgeMs: 200,

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
-import { numberToHex } from 'viem'
+import { type Hex, numberToHex } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { parseLogs } from '../../src/chain/rpc/log-shape.ts'
+import { parseLogList, parseLogs } from '../../src/chain/rpc/log-shape.ts'
+import { collectOdd, type Odd } from '../../src/chain/rpc/odd.ts'
 
 const word = `0x${'ab'.repeat(32)}`
 const good = {
@@ -27,7 +28,7 @@ test('quantities of a log become numbers, bytes stay unchanged, and unused field
 
 test('the block timestamp of a log is null if the node does not return it', () => {
   const { blockTimestamp: _, ...bare } = good
-  for (const log of [bare, { ...good, blockTimestamp: null }, { ...good, blockTimestamp: 101 }]) {
+  for (const log of [bare, { ...good, blockTimestamp: null }, { ...good, blockTimestamp: true }]) {
     expect(parseLogs([log])[0]?.blockTimestamp).toBeNull()
   }
 })
@@ -35,8 +36,9 @@ test('the block timestamp of a log is null if the node does not return it', () =
 test('each log has its own block, independent of the logs around it', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.bigInt(0n, 5n), fc.bigInt(0n, 5n), fc.nat())), (all) => {
-      const logs = all.map(([number, timestamp, index]) => ({
+      const logs = all.map(([number, timestamp, index], at) => ({
         ...good,
+        blockHash: numberToHex(at, { size: 32 }),
         blockNumber: numberToHex(number),
         blockTimestamp: numberToHex(timestamp),
         logIndex: numberToHex(index),
@@ -51,7 +53,9 @@ describe('parsing rejects', () => {
   const garbage: readonly unknown[] = [
     null,
     undefined,
-    1,
+    -1,
+    1.5,
+    2 ** 53,
     '',
     'ab',
     '0xzz',
@@ -96,6 +100,64 @@ describe('parsing rejects', () => {
     }
     for (const [name, values] of Object.entries(changes))
       for (const value of values) expect(() => parseLogs([{ ...good, [name]: value }]), name).toThrow(name)
+  })
+})
+
+describe('odd forms of logs are understood:', () => {
+  const word32 = (nth: number): Hex => numberToHex(nth, { size: 32 })
+  const at = (logIndex: number, changes: object = {}) => ({ ...good, logIndex: numberToHex(logIndex), ...changes })
+  /** The indexes of the logs that are left, and what is noted. */
+  const read = (parse: typeof parseLogs, ...logs: readonly object[]) => {
+    const odd = new Set<Odd>()
+    const parsed = collectOdd(odd, () => parse(logs))
+    return [parsed.map(({ logIndex }) => logIndex), [...odd]]
+  }
+
+  test('numbers in place of quantities', () => {
+    const odd = new Set<Odd>()
+    const numbers = { blockNumber: 16, blockTimestamp: 101, logIndex: 2 }
+    expect(collectOdd(odd, () => parseLogs([{ ...good, ...numbers }]))).toEqual(parseLogs([good]))
+    expect([...odd]).toEqual(['number'])
+    expect(parseLogs([{ ...good, blockNumber: 0, blockTimestamp: 0, logIndex: 0 }])).toMatchObject([
+      { blockNumber: 0n, blockTimestamp: 0n, logIndex: 0 },
+    ])
+    expect(read(parseLogs, good)).toEqual([[2], []])
+  })
+
+  test('a log that a reorg removed is left out', () => {
+    expect(read(parseLogs, at(1), at(2, { removed: true }), at(3, { removed: 'no' }))).toEqual([[1, 3], ['removed']])
+    expect(read(parseLogs, { removed: true })).toEqual([[], ['removed']])
+  })
+
+  test('a log of the same block, transaction and index is left out, wherever it is', () => {
+    const other = { blockHash: word32(9), blockNumber: '0x11' }
+    expect(read(parseLogs, at(1), at(1), at(2))).toEqual([[1, 2], ['doubled']])
+    expect(read(parseLogs, at(1), at(2), at(1), at(2))).toEqual([[1, 2], ['doubled']])
+    expect(read(parseLogs, at(1), at(1, other), at(1))).toEqual([[1, 1], ['doubled']])
+    expect(read(parseLogs, at(1), at(1, other))).toEqual([[1, 1], []])
+    // Some nodes count the logs of each transaction, or do not sort.
+    expect(read(parseLogs, at(1), at(1, { transactionHash: word32(8) }))).toEqual([[1, 1], []])
+    expect(read(parseLogs, at(1), at(1, { data: '0x01' }))).toEqual([[1, 1], []])
+    expect(read(parseLogs, at(2), at(1))).toEqual([[2, 1], []])
+  })
+
+  test('a list in which each log appears twice, at two indexes, is halved; any other list is not', () => {
+    const second = { data: '0x01' }
+    const other = { blockHash: word32(9), blockNumber: '0x11' }
+    const twice = [at(1), at(2), at(3, second), at(4, second), at(0, other), at(1, other)]
+    expect(read(parseLogList, ...twice)).toEqual([[1, 3, 0], ['doubled']])
+    expect(read(parseLogList, at(0), at(1, second), at(2), at(3, second))).toEqual([[0, 1], ['doubled']])
+    expect(read(parseLogList, at(5), at(4))).toEqual([[4], ['doubled']])
+    for (const part of ['blockHash', 'transactionHash', 'data'] as const)
+      expect(read(parseLogList, at(1), at(2, { [part]: word32(7) }))).toEqual([[1, 2], []])
+    expect(read(parseLogList, at(1), at(2, { topics: [word] }))).toEqual([[1, 2], []])
+    // One log more, one that has no twin, and three of one.
+    expect(read(parseLogList, ...twice, at(2, other))).toEqual([[1, 2, 3, 4, 0, 1, 2], []])
+    expect(read(parseLogList, at(1), at(2), at(3, second), at(4, other))).toEqual([[1, 2, 3, 4], []])
+    expect(read(parseLogList, at(1), at(2), ...[3, 4, 5, 6].map((index) => at(index, second)))[1]).toEqual([])
+    expect(read(parseLogList)).toEqual([[], []])
+    // The logs of a receipt may be equal.
+    expect(read(parseLogs, at(1), at(2))).toEqual([[1, 2], []])
   })
 })
 

@@ -68,7 +68,6 @@ describe('a fault unrelated to the width does not change it:', () => {
     { kind: 'rate', retryAfterMs: 1_000 },
     { kind: 'missing' },
     { kind: 'capability', missing: 'logs' },
-    { kind: 'filters', most: 3 },
     { kind: 'batch', most: 3 },
   ]
   test.each(faults)('$kind', (fault) => {

@@ -3,6 +3,7 @@ import type { Chain } from '../../src/chain/chain.ts'
 import type { ChainStatus } from '../../src/chain/endpoints/status.ts'
 import { measureChains } from '../../src/chain/metrics.ts'
 import { NodeError, NodeUnreachable } from '../../src/chain/rpc/errors.ts'
+import type { Odd } from '../../src/chain/rpc/odd.ts'
 import { nodeRequests } from '../../src/chain/rpc/request-channel.ts'
 import type { Outcome } from '../../src/chain/rpc/transport.ts'
 import { createMetrics } from '../../src/lib/metrics.ts'
@@ -84,7 +85,7 @@ test('requests are counted by their method and outcome until the measurement is 
     error: new NodeError({ code: -32_000, message }),
   })
   const send = (methods: string[], run: () => Promise<Outcome<unknown>[]>, signal?: AbortSignal) =>
-    nodeRequests.trace({ chainId: 8453, node: 2, methods, signal }, run).catch(() => null)
+    nodeRequests.trace({ chainId: 8453, node: 2, methods, signal, odd: new Set() }, run).catch(() => null)
   const end = async (error: Error): Promise<never> => {
     throw error
   }
@@ -108,10 +109,25 @@ test('requests are counted by their method and outcome until the measurement is 
   expect((await samples('fx_node_requests_total')).toSorted()).toEqual(expected)
 })
 
+test('odd answers are counted by their kind', async () => {
+  const { samples } = open({})
+  const subject = { chainId: 8453, node: 2, methods: ['a', 'b'], signal: undefined, odd: new Set<Odd>() }
+  await nodeRequests.trace(subject, async () => {
+    subject.odd.add('id').add('compressed')
+    return []
+  })
+  await nodeRequests.trace({ ...subject, node: 0, odd: new Set<Odd>(['id']) }, async () => [])
+  expect((await samples('fx_node_odd_answers_total')).toSorted()).toEqual([
+    '{chain="8453",node="0",kind="id"} 1',
+    '{chain="8453",node="2",kind="compressed"} 1',
+    '{chain="8453",node="2",kind="id"} 1',
+  ])
+})
+
 test('the duration of a request is in seconds', async () => {
   const { samples } = open({})
   const wait = () => new Promise<[]>((resolve) => void setTimeout(resolve, 30, []))
-  await nodeRequests.trace({ chainId: 8453, node: 0, methods: [], signal: undefined }, wait)
+  await nodeRequests.trace({ chainId: 8453, node: 0, methods: [], signal: undefined, odd: new Set() }, wait)
   const [sum = ''] = await samples('fx_node_request_duration_seconds_sum')
   const seconds = Number(sum.split(' ')[1])
   expect(seconds).toBeGreaterThan(0.02)

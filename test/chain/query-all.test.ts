@@ -119,7 +119,7 @@ test('an endpoint that lags or lacks a needed capability is not asked', async ()
     [1, 7],
   ])
   behind.refuse(({ method }) => (method === 'eth_getLogs' ? { code: -32_601, message: 'method not found' } : null))
-  const logs = getLogs({ address: zeroAddress, topics: [], fromBlock: 1n, toBlock: 2n })
+  const logs = getLogs({ address: zeroAddress, fromBlock: 1n, toBlock: 2n })
   expect(await chain.queryAllEndpoints({ logs })).toMatchObject([
     { endpoint: 1, outcomes: { logs: { ok: true, value: [] } } },
   ])

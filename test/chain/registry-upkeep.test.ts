@@ -136,10 +136,10 @@ describe('a check that an endpoint is alive', () => {
 
 test('the log width and the status are those of the endpoints now', async () => {
   const pool = await openProbed(up, up)
-  pool.endpoint(1).learn({ is: 'range', asked: 100n, fault: { kind: 'range', usable: 40n } })
+  pool.endpoint(1).learn({ is: 'range', asked: 100n, upTo: 0n, fault: { kind: 'range', usable: 40n } })
   expect(pool.logWidth()).toBe(40n)
   expect(pool.status()).toMatchObject({ hasLogs: true, endpoints: [{ width: 100n, rank: 'ok' }, { width: 40n }] })
-  vi.setSystemTime(START + 10_001)
+  vi.setSystemTime(START + 20_001)
   expect(pool.status().endpoints).toMatchObject([{ rank: 'stale' }, { rank: 'stale' }])
 })
 

@@ -24,6 +24,7 @@ describe('a failure', () => {
     ['other', false],
     ['range', false],
     ['size', false],
+    ['pruned', false],
   ] as const)('of the kind %s counts: %s, and its text is kept', (kind, counts) => {
     const of = { kind, usable: null, most: null } as Fault
     expect(reported(known, fault(of))).toMatchObject({ failures: counts ? 1 : 0, fault: 'the reason' })
@@ -38,8 +39,7 @@ describe('a failure', () => {
     expect(reported(known, fault({ kind: 'unanswered' }, ['logs', 'pinned'])).failures).toBe(1)
   })
 
-  test('of a filter concerns topics, and one of a capability the first that is needed and named', () => {
-    expect(Object.keys(reported(known, fault({ kind: 'filters', most: 1 })).missing)).toEqual(['topics'])
+  test('of a capability concerns the first that is needed and named', () => {
     const missing = (of: 'logs' | 'tags' | null, ...needed: ('logs' | 'tags')[]) =>
       Object.keys(reported(known, fault({ kind: 'capability', missing: of }, needed)).missing)
     expect([missing('tags', 'logs', 'tags'), missing(null, 'logs', 'tags'), missing('tags', 'logs')]).toEqual([
@@ -136,30 +136,54 @@ describe('the heads of an endpoint', () => {
 })
 
 describe('refused ranges', () => {
-  const range = (asked: bigint, of: Fault | null, logs = 0): EndpointReport => ({ is: 'range', asked, fault: of, logs })
+  /** The head is at block 1,000, and a range is old up to block 936 unless given. */
+  const atHead = reported(known, { is: 'head', number: 1_000n, timestamp: 1n })
+  const range = (asked: bigint, of: Fault | null, upTo = 936n): EndpointReport => ({
+    ...{ is: 'range', asked, upTo, fault: of },
+  })
   const wide: Fault = { kind: 'range', usable: null }
+  const other: Fault = { kind: 'other' }
+  const times = (count: number, report: EndpointReport) => Array.from({ length: count }, () => report)
+  const missing = (state: EndpointState) => Object.keys(state.missing)
 
-  test('show that logs are missing: four in a row, or one of a single block', () => {
-    const three = reported(known, range(2_000n, wide), range(500n, wide), range(31n, wide))
-    expect(Object.keys(three.missing)).toEqual([])
-    const four = reported(three, range(2n, wide))
-    expect([Object.keys(four.missing), four.width.refusals]).toEqual([['logs'], 0])
-    expect(Object.keys(reported(known, range(1n, wide)).missing)).toEqual(['logs'])
-    expect(Object.keys(reported(known, range(2n, wide)).missing)).toEqual([])
-    const answered = reported(
-      known,
-      range(2_000n, wide),
-      range(500n, wide),
-      range(31n, wide),
-      range(7n, null),
-      range(2n, wide),
-    )
-    expect(answered.missing).toEqual({})
+  test.each([wide, other])(
+    'of a few old blocks show that logs are missing when they are four in a row ($kind)',
+    (of) => {
+      const three = reported(atHead, range(2_000n, of), range(500n, of), ...times(3, range(8n, of)))
+      expect([missing(three), three.refusals]).toEqual([[], 3])
+      expect(missing(reported(three, range(9n, of)))).toEqual([])
+      const four = reported(three, range(1n, of))
+      expect([missing(four), four.refusals, four.width.refusals]).toEqual([['logs'], 0, 0])
+      expect(missing(reported(three, range(7n, null), range(1n, of)))).toEqual([])
+      expect(missing(reported(three, range(1n, { kind: 'missing' }), range(1n, of)))).toEqual(['logs'])
+    },
+  )
+
+  test('near the head, or without a known head, never do', () => {
+    for (const of of [wide, other]) {
+      expect(missing(reported(atHead, ...times(9, range(1n, of, 937n))))).toEqual([])
+      expect(missing(reported(known, ...times(9, range(1n, of, 0n))))).toEqual([])
+    }
   })
 
-  test('for their size never do', () => {
-    const size: Fault = { kind: 'size', usable: null }
-    expect(reported(known, ...Array.from({ length: 9 }, () => range(1n, size))).missing).toEqual({})
+  test('near the head narrow the width only when they are wide or their reason is known', () => {
+    const near = (asked: bigint, of: Fault) => reported(atHead, range(asked, of, 1_000n))
+    expect(near(8n, other)).toBe(atHead)
+    expect(near(9n, other).width.blocks).toBe(2n)
+    expect(near(8n, { kind: 'range', usable: 5n }).width.blocks).toBe(5n)
+    expect(reported(atHead, range(8n, other)).width.blocks).toBe(2n)
+  })
+
+  test('near the head show that logs are still missing', () => {
+    const lacking = reported(atHead, ...times(4, range(1n, other)))
+    expect(reported(lacking, range(8n, other, 1_000n)).missing.logs?.times).toBe(2)
+    expect(reported(lacking, range(8n, other)).missing.logs?.times).toBe(2)
+    expect(reported(lacking, range(9n, other, 1_000n)).missing.logs?.times).toBe(1)
+    expect(reported(lacking, range(1n, { kind: 'missing' })).missing.logs?.times).toBe(1)
+  })
+
+  test.each(['size', 'pruned', 'missing'] as const)('for another reason never do: %s', (kind) => {
+    expect(missing(reported(atHead, ...times(9, range(1n, { kind, usable: null } as Fault))))).toEqual([])
   })
 })
 

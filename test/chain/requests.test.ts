@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { needsOf } from '../../src/chain/endpoints/endpoint.ts'
 import { createLatency } from '../../src/chain/endpoints/latency.ts'
 import { isLacking } from '../../src/chain/pool/lacking.ts'
-import { NodeError } from '../../src/chain/rpc/errors.ts'
+import { NodeError, Preconfirmed } from '../../src/chain/rpc/errors.ts'
+import { collectOdd, type Odd } from '../../src/chain/rpc/odd.ts'
 import { plainCall } from '../../src/chain/rpc/plain-call.ts'
 import * as requests from '../../src/chain/rpc/requests.ts'
 import {
@@ -23,13 +24,13 @@ const [from, to]: [Hex, Hex] = [`0x${'f1'.repeat(20)}`, `0x${'a1'.repeat(20)}`]
 const tx = { from, to, data: '0x12' } as const
 
 describe('a request is sent with its parameters:', () => {
-  const filter = { address: to, topics: [hash], fromBlock: 10n, toBlock: 20n } as const
+  const filter = { address: to, fromBlock: 10n, toBlock: 20n } as const
   test.each<[requests.Request<unknown>, string, unknown[]]>([
-    [requests.getLogs(filter), 'eth_getLogs', [{ address: to, topics: [[hash]], fromBlock: '0xa', toBlock: '0x14' }]],
+    [requests.getLogs(filter), 'eth_getLogs', [{ address: to, fromBlock: '0xa', toBlock: '0x14' }]],
     [
-      requests.getLogs({ ...filter, topics: [], toBlock: 'latest' }),
+      requests.getLogs({ ...filter, toBlock: 'latest' }),
       'eth_getLogs',
-      [{ address: to, topics: [], fromBlock: '0xa', toBlock: 'latest' }],
+      [{ address: to, fromBlock: '0xa', toBlock: 'latest' }],
     ],
     [requests.getBlock('safe'), 'eth_getBlockByNumber', ['safe', false]],
     [requests.getBlock(255n), 'eth_getBlockByNumber', ['0xff', false]],
@@ -114,9 +115,47 @@ describe('what a node may lack, and what it needs', () => {
         requests.getBlock('latest'),
       ],
       ...[requests.viewCall(to, call, at), requests.viewCall(to, call, 'latest'), transactions.traceFailure(hash)],
-      requests.getLogs({ address: to, topics: [], fromBlock: 1n, toBlock: 2n }),
+      requests.getLogs({ address: to, fromBlock: 1n, toBlock: 2n }),
     ]
     expect(needsOf(list)).toEqual(['tags', 'pinned', 'trace', 'logs'])
+  })
+})
+
+describe('the answer about a block', () => {
+  const block = { number: '0x7', hash, timestamp: '0x10', parentHash: hash }
+
+  test('has quantities, in hex or as numbers', () => {
+    const expected = { number: 7n, hash, timestamp: 16n }
+    expect(requests.getBlock('latest').parse(block)).toEqual(expected)
+    const odd = new Set<Odd>()
+    const numbers = { ...block, number: 7, timestamp: 16 }
+    expect(collectOdd(odd, () => requests.getBlock('latest').parse(numbers))).toEqual(expected)
+    expect([...odd]).toEqual(['number'])
+    expect(requests.getBlock(0n).parse({ ...block, number: 0 })).toMatchObject({ number: 0n })
+    for (const number of [-1, 1.5, 2 ** 53, '7', null])
+      expect(() => requests.getBlock('latest').parse({ ...block, number })).toThrow()
+  })
+
+  test('without a hash is a missing block with its number, or null for a number', () => {
+    const { parse } = requests.getBlock('latest')
+    const errorOf = (raw: unknown): unknown => {
+      try {
+        return parse(raw)
+      } catch (error) {
+        return error
+      }
+    }
+    const error = errorOf({ ...block, hash: null })
+    expect(error).toBeInstanceOf(Preconfirmed)
+    expect(error).toMatchObject({
+      number: 7n,
+      fault: { kind: 'missing' },
+      message: 'the newest block has no hash yet: 7',
+    })
+    expect(isLacking(requests.getBlock('latest'), { ok: false, error: error as Preconfirmed })).toBe(true)
+    expect(requests.getBlock(7n).parse({ ...block, hash: null })).toBeNull()
+    expect(errorOf({ ...block, hash: undefined })).not.toBeInstanceOf(Preconfirmed)
+    expect([parse(null), requests.getBlock(7n).parse(null)]).toEqual([null, null])
   })
 })
 

@@ -11,10 +11,10 @@ const after = (...seen: readonly EndpointReport[]) =>
   seen.reduce((state, each) => learn(state, each, START), initialState(2_000n))
 
 const right: EndpointReport = { is: 'chain', right: true }
-const narrow = after(right, { is: 'range', asked: 2_000n, fault: { kind: 'range', usable: 500n } })
+const narrow = after(right, { is: 'range', asked: 2_000n, upTo: 0n, fault: { kind: 'range', usable: 500n } })
 const without = after(
   right,
-  { is: 'range', asked: 2_000n, fault: { kind: 'range', usable: 5n } },
+  { is: 'range', asked: 2_000n, upTo: 0n, fault: { kind: 'range', usable: 5n } },
   { is: 'fault', fault: { kind: 'capability', missing: 'logs' }, text: 'no logs', needed: ['logs'] },
 )
 const wrong = after({ is: 'chain', right: false })
@@ -51,11 +51,11 @@ test('the status of a penalized endpoint names the contradiction, under the new 
   expect(shown(incomplete, START)).toMatchObject([{ rank: 'incomplete logs', penalty: 'the log of event 3' }])
 })
 
-test('an endpoint whose height was read more than ten seconds ago is stale', () => {
+test('an endpoint whose height was read more than twenty seconds ago is stale', () => {
   const seen = learn(after(right), { is: 'head', number: 7n, timestamp: 1_800_000_000n }, START)
   const shown = (now: number) => statusOf([seen], now).endpoints
-  expect(shown(START + 10_000)).toMatchObject([{ state: 'ok', height: 7n, heightAgeSeconds: 10 }])
-  expect(shown(START + 10_001)).toMatchObject([{ rank: 'stale', state: 'stale', height: 7n, heightAgeSeconds: 10 }])
+  expect(shown(START + 20_000)).toMatchObject([{ state: 'ok', height: 7n, heightAgeSeconds: 20 }])
+  expect(shown(START + 20_001)).toMatchObject([{ rank: 'stale', state: 'stale', height: 7n, heightAgeSeconds: 20 }])
 })
 
 test('a refresh reads outdated heights again', async () => {

@@ -1,8 +1,10 @@
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
+import { deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { NodeUnreachable, noBytes } from '../../src/chain/rpc/errors.ts'
 import type { Fault } from '../../src/chain/rpc/faults.ts'
+import { noteOdd, type Odd } from '../../src/chain/rpc/odd.ts'
 import { getBlock, getChainId, getLogs, type Request } from '../../src/chain/rpc/requests.ts'
 import { createTransport, type SendOptions } from '../../src/chain/rpc/transport.ts'
 import { PackedLog } from '../../src/protocol/packed-log.ts'
@@ -96,8 +98,10 @@ describe('answers', () => {
     ['no list', () => ({ body: '"0x1"' }), { kind: 'garbage' }, 'something else (HTTP 200)'],
     ['too few', answers({ id: 0 }), { kind: 'garbage' }, 'left out'],
     ['another id', answers({ id: 0 }, { id: 2 }), { kind: 'garbage' }, 'left out'],
-    ['too many', answers({ id: 0 }, { id: 1 }, { id: 1 }), { kind: 'garbage' }, 'something else'],
-    ['an id of another type', answers({ id: 0 }, { id: '1' }), { kind: 'garbage' }, 'something else'],
+    ['far too many', answers(...Array(9).fill({ id: 0 })), { kind: 'garbage' }, 'something else (HTTP 200)'],
+    ['ids of other types', answers({ id: null }, { id: '0x1' }), { kind: 'garbage' }, 'something else'],
+    ['an id of another type', answers({ id: 0 }, { id: '1.0' }), { kind: 'garbage' }, 'left out'],
+    ['none', answers(), { kind: 'garbage' }, 'left out'],
     ['half JSON', () => ({ body: '[{"id":0},{"id"' }), { kind: 'garbage' }, 'something else (HTTP 200)'],
     ['a page', () => ({ status: 502, body: '<html>' }), { kind: 'unanswered' }, 'something else (HTTP 502)'],
     ['a limit', () => ({ status: 429, body: '' }), { kind: 'rate', retryAfterMs: null }, '(HTTP 429)'],
@@ -168,12 +172,60 @@ describe('answers', () => {
       logIndex: '0x0',
     }
     const { send } = await saying(answers({ id: 0, result: '0x1' }, { id: 1, result: [log] }))
-    const logs = getLogs({ address, topics: [], fromBlock: 0n, toBlock: 9n })
+    const logs = getLogs({ address, fromBlock: 0n, toBlock: 9n })
     const [, outcome] = await send([any('a'), logs])
     expect(outcome?.ok && outcome.value).toEqual([expect.any(PackedLog)])
     // What is no request for logs is not searched for them.
     const [, plain] = await send([any('a'), any('b')])
     expect(plain).toEqual({ ok: true, value: [log] })
+  })
+})
+
+describe('odd answers are understood:', () => {
+  /** The values of an answer to two requests, and what is noted. */
+  const read = async (reply: Reply, requests = [any('a'), any('b')]) => {
+    const { send } = await saying(reply)
+    const odd = new Set<Odd>()
+    const outcomes = await send(requests, { odd })
+    return [outcomes.map((outcome) => outcome.ok && outcome.value), [...odd]]
+  }
+  const [one, two] = [
+    { id: 0, result: 'x' },
+    { id: 1, result: 'y' },
+  ]
+
+  test('ids that are strings, in any order', async () => {
+    expect(await read(answers(one, two))).toEqual([['x', 'y'], []])
+    expect(await read(answers({ ...two, id: '1' }, { ...one, id: '0' }))).toEqual([['x', 'y'], ['id']])
+  })
+
+  test.each<[string, readonly object[]]>([
+    ['of an unknown id', [{ id: 7, result: 'z' }, one, two]],
+    ['of another shape', [{ id: null, error: { code: 1, message: '' } }, one, two]],
+    ['that repeats one', [one, two, { id: 1, result: 'z' }]],
+    ['up to twice as many and four', [one, two, ...Array(6).fill({ id: 0 })]],
+  ])('a further item %s', async (_, all) => {
+    expect(await read(answers(...all))).toEqual([['x', 'y'], ['extra']])
+  })
+
+  const packed =
+    (pack: (text: string) => Buffer): Reply =>
+    () => ({ body: pack(JSON.stringify([one, two])) })
+  test.each([
+    ['gzip', gzipSync],
+    ['deflate', deflateSync],
+  ])('a body that is %s, without a header', async (_, pack) => {
+    expect(await read(packed(pack))).toEqual([['x', 'y'], ['compressed']])
+  })
+
+  test('what parsers note, of this answer alone', async () => {
+    const parse = (raw: unknown) => {
+      if (raw === 'x') noteOdd('number')
+      return raw
+    }
+    expect(await read(answers(one, two), [any('a', { parse }), any('b')])).toEqual([['x', 'y'], ['number']])
+    noteOdd('number')
+    expect(await read(answers(one, two))).toEqual([['x', 'y'], []])
   })
 })
 
@@ -222,6 +274,21 @@ describe('the longest answer', () => {
     expect(await exact.send([receipt])).toEqual([{ ok: true, value: { logs: [], status: '0x1' } }])
     const longer = await saying(() => ({ body: body + ' '.repeat(2_001 - body.length) }))
     expect((await failureOf(longer.send([receipt]))).message).toContain('longer than 2000 bytes')
+  })
+  test.each([
+    ['no logs', [], []],
+    ['logs with topics', [{ topics: ['0x01', '0x02'], data: '0x' }, { topics: [] }, { data: '0x' }], []],
+    ['logs that are no objects', ['0x'], ['0x']],
+  ])('of a receipt with %s leaves out what is a log', async (_, logs, left) => {
+    const result = { logsBloom: '0x', list: [[1]], log: ['"logs":['], logs, status: '0x1', last: [{}] }
+    for (const text of [JSON.stringify([{ id: 0, result }]), gzipSync(JSON.stringify([{ id: 0, result }]))]) {
+      const { send } = await saying(() => ({ body: text }))
+      expect(await send([receipt])).toEqual([{ ok: true, value: { ...result, logs: left } }])
+    }
+  })
+  test('of a receipt in another form is read as a whole', async () => {
+    const { send } = await saying(() => ({ body: '[{"id": 0, "result": {"logs":[{"data": "0x"} ]}}]' }))
+    expect(await send([receipt])).toMatchObject([{ value: { logs: [{ data: '0x' }] } }])
   })
   test('of a receipt among others is read as a whole', async () => {
     const { send } = await saying(() => ({ body: body.replace(']', ']').replace(/\]$/, ',{"id":1}]') }))

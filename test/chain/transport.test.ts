@@ -10,7 +10,7 @@ import { cpuMs } from '../support/stopwatch.ts'
 const deadAddress = '0x000000000000000000000000000000000000dEaD'
 const MIB = 2 ** 20
 
-const logs = getLogs({ address: deadAddress, topics: [], fromBlock: 0n, toBlock: 9n })
+const logs = getLogs({ address: deadAddress, fromBlock: 0n, toBlock: 9n })
 
 const open = (url: string) => {
   const endpoint = createTransport({ url, timeoutMs: 10_000 })

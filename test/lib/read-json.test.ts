@@ -1,10 +1,11 @@
+import { deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { readJson } from '../../src/lib/read-json.ts'
 import { truncate } from '../../src/lib/truncate.ts'
 
 const MAX = 65_536
 
-async function* inChunks(text: string, size = 1_000) {
+async function* inChunks(text: string | Buffer, size = 1_000) {
   const bytes = Buffer.from(text)
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
 }
@@ -57,6 +58,37 @@ describe('a JSON body', () => {
     }
     await expect(readJson(endless(), MAX)).rejects.toThrow('longer than')
     expect(chunks).toBe(66)
+  })
+})
+
+describe('a compressed body', () => {
+  const longest = JSON.stringify('x'.repeat(MAX - 2))
+  const readPacked = async (bytes: Buffer) => {
+    let calls = 0
+    const json = await readJson(inChunks(bytes), MAX, undefined, () => {
+      calls += 1
+    })
+    return { json, calls }
+  }
+  test.each([
+    ['gzip', gzipSync],
+    ['deflate', deflateSync],
+  ])('of the format %s is decompressed, up to the limit of its text', async (_, pack) => {
+    expect(await readPacked(pack(longest))).toEqual({ json: 'x'.repeat(MAX - 2), calls: 1 })
+    await expect(readPacked(pack(`${longest} `))).rejects.toThrow('longer than 65536 bytes')
+    await expect(readPacked(pack(`"${'x'.repeat(2 ** 26)}"`))).rejects.toMatchObject({ kind: 'size' })
+  })
+
+  test('that is cut off, or something else, is no JSON', async () => {
+    const half = gzipSync(longest).subarray(0, 50)
+    for (const bytes of [half, Buffer.from('x'), Buffer.from([0x1f])])
+      expect((await readPacked(bytes)).json).toBeUndefined()
+    expect((await readPacked(Buffer.from('7'))).calls).toBe(0)
+  })
+
+  test('is read ahead once it is decompressed', async () => {
+    const part = (text: Buffer) => ({ rest: text, values: 0, restore: (parsed: unknown) => [parsed] })
+    expect(await readJson(inChunks(gzipSync('{"a":1}')), MAX, part)).toEqual([{ a: 1 }])
   })
 })
 

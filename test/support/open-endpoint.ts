@@ -2,6 +2,7 @@ import { pino } from 'pino'
 import { createEndpoint } from '../../src/chain/endpoints/endpoint.ts'
 import { NodeError, NodeUnreachable } from '../../src/chain/rpc/errors.ts'
 import type { Fault } from '../../src/chain/rpc/faults.ts'
+import type { Odd } from '../../src/chain/rpc/odd.ts'
 import type { Request } from '../../src/chain/rpc/requests.ts'
 import type { Outcome, Transport } from '../../src/chain/rpc/transport.ts'
 
@@ -30,9 +31,10 @@ type Reply = (
 export const openEndpoint = (reply: Reply = (requests) => requests.map(() => ok())) => {
   const sent: { readonly count: number; readonly alone: boolean | undefined; readonly signal: unknown }[] = []
   const done: string[] = []
-  const node = { reply }
+  const node: { reply: Reply; odd: readonly Odd[] } = { reply, odd: [] }
   const transport: Transport = {
-    async send(requests, { alone, signal } = {}) {
+    async send(requests, { alone, signal, odd } = {}) {
+      for (const kind of node.odd) odd?.add(kind)
       sent.push({ count: requests.length, alone, signal })
       return [...(await node.reply(requests))]
     },

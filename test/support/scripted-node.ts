@@ -16,7 +16,7 @@ type Failure = { readonly code: number; readonly message: string; readonly data?
 export type Reply = (calls: readonly ScriptedCall[], isBatch: boolean) => Said | Promise<Said>
 
 type Said =
-  | { readonly status?: number; readonly headers?: Record<string, string>; readonly body: string }
+  | { readonly status?: number; readonly headers?: Record<string, string>; readonly body: string | Buffer }
   | 'hang'
   | null
 

@@ -2,19 +2,17 @@ import { backoffMs } from '../../lib/backoff.ts'
 import type { Capability } from '../rpc/faults.ts'
 
 /**
- * Capabilities that a request may need; `topics` is a filter with as many topics as the protocol has logs, `simulation`
- * is `eth_simulateV1`, `overrides` is an `eth_call` on a changed state, `trace` is
+ * Capabilities that a request may need; `simulation` is `eth_simulateV1`, `overrides` is an `eth_call` on a changed state, `trace` is
  * `debug_traceTransaction`.
  */
 export const requiredCapabilities = [
   'logs',
   'tags',
   'pinned',
-  'topics',
   'simulation',
   'overrides',
   'trace',
-] as const satisfies readonly (Capability | 'topics' | 'simulation' | 'overrides' | 'trace')[]
+] as const satisfies readonly (Capability | 'simulation' | 'overrides' | 'trace')[]
 
 export type RequiredCapability = (typeof requiredCapabilities)[number]
 

@@ -4,6 +4,7 @@ import type { Logger } from '../../lib/log.ts'
 import { type Batch, flatten, type Outcomes, unflatten } from '../rpc/batch.ts'
 import { NodeUnreachable, redactUrls } from '../rpc/errors.ts'
 import { type Fault, isNodeFault } from '../rpc/faults.ts'
+import type { Odd } from '../rpc/odd.ts'
 import { nodeRequests } from '../rpc/request-channel.ts'
 import type { Request } from '../rpc/requests.ts'
 import { sendMerged } from '../rpc/send-merged.ts'
@@ -136,9 +137,10 @@ export const createEndpoint = (
   ): Promise<Outcome<unknown>[]> => {
     const send = async (from: number) => {
       const part = requests.slice(from, from + maxRequests)
-      const subject = { chainId, node: index, methods: part.map(({ method }) => method), signal: options.signal }
+      const odd = new Set<Odd>()
+      const subject = { chainId, node: index, methods: part.map(({ method }) => method), signal: options.signal, odd }
       const outcomes = await nodeRequests.trace(subject, () =>
-        transport.send(part, { ...options, alone: maxRequests === 1 }),
+        transport.send(part, { ...options, alone: maxRequests === 1, odd }),
       )
       update({ is: 'response' })
       return outcomes

@@ -14,12 +14,16 @@ export type EndpointState = {
   readonly chain: 'unknown' | 'right' | 'wrong'
   /** Its newest block at the last request for it. */
   readonly head: HeadSample | null
+  /** When its newest block last was a higher one than before; null before the second one. */
+  readonly advancedAt: number | null
   /**
    * Its heads of the last seconds, newest first: other endpoints may have been probed earlier and are compared with
    * these.
    */
   readonly earlier: readonly HeadSample[]
   readonly width: LogWidth
+  /** Refusals in a row of ranges of a few old blocks. */
+  readonly refusals: number
   /** Requests that it accepts in one batch (1: it accepts no batch), and answers since that was learned. */
   readonly batch: { readonly most: number; readonly answers: number }
   readonly merging: Merging
@@ -50,8 +54,14 @@ export type EndpointReport =
   | { readonly is: 'batch'; readonly most: number }
   /** It did not answer a merged call. */
   | { readonly is: 'merged'; readonly failed: NotMerged }
-  /** It answered a range of `asked` blocks with so many `logs`, or refused it (`fault`). */
-  | { readonly is: 'range'; readonly asked: bigint; readonly fault: Fault | null; readonly logs?: number }
+  /** It answered a range of `asked` blocks up to `upTo` with so many `logs`, or refused it (`fault`). */
+  | {
+      readonly is: 'range'
+      readonly asked: bigint
+      readonly upTo: bigint
+      readonly fault: Fault | null
+      readonly logs?: number
+    }
   /** `needed` are the capabilities of the request that not every node has. */
   | {
       readonly is: 'fault'
@@ -82,8 +92,11 @@ const EARLIER = { most: 4, everyMs: 1_000 }
 /** Failures in a row after which an endpoint is paused; a single failure may be an exception. */
 const FAILURES = 2
 
-/** Refusals of ever narrower ranges in a row after which the capability `logs` counts as missing. */
-const REFUSALS = 4
+/**
+ * Refusals in a row of ranges of a few old blocks, `old` blocks below the endpoint's head, after which the capability
+ * `logs` counts as missing. Nearer to the head, a node may refuse what it does not have yet.
+ */
+const REFUSED = { times: 4, few: 8n, old: 64n }
 
 /** The first pause after failures and the longest one, in milliseconds. */
 const PAUSE_MS = { from: 250, to: 2_000 }
@@ -95,8 +108,10 @@ const LONGEST_WAIT_MS = 60_000
 export const initialState = (logWidth: bigint): EndpointState => ({
   chain: 'unknown',
   head: null,
+  advancedAt: null,
   earlier: [],
   width: firstWidth(logWidth),
+  refusals: 0,
   batch: { most: FIRST_BATCH, answers: 0 },
   merging: firstMerging,
   missing: {},
@@ -173,8 +188,6 @@ const faulty = (
       const need = needed.find((each) => fault.missing === null || each === fault.missing)
       return need === undefined ? next : { ...next, missing: withMissing(state.missing, need, now) }
     }
-    case 'filters':
-      return { ...next, missing: withMissing(state.missing, 'topics', now) }
     case 'unanswered':
     case 'garbage':
     case 'batch':
@@ -185,11 +198,18 @@ const faulty = (
 }
 
 const ranged = (state: EndpointState, report: Extract<EndpointReport, { is: 'range' }>, now: number): EndpointState => {
-  const { asked, fault, logs } = report
+  const { asked, upTo, fault, logs } = report
+  const isFew = asked <= REFUSED.few
+  const isOld = upTo + REFUSED.old <= (state.head?.number ?? 0n)
+  // An endpoint that refused old blocks, and is asked again after a while, refuses these for the same reason.
+  const isJudged = isFew && (isOld || state.missing.logs !== undefined)
+  if (fault?.kind === 'other' && isFew && !isJudged) return state
   const width = learnWidth(state.width, asked, fault, logs)
-  const refused = width.refusals > state.width.refusals
-  if (!refused || fault?.kind === 'size' || (width.refusals < REFUSALS && asked > 1n)) return { ...state, width }
-  return { ...state, width: { ...width, refusals: 0 }, missing: withMissing(state.missing, 'logs', now) }
+  if (fault === null) return { ...state, width, refusals: 0 }
+  if (!isJudged || (fault.kind !== 'range' && fault.kind !== 'other')) return { ...state, width }
+  const refusals = state.refusals + 1
+  if (refusals < REFUSED.times && state.missing.logs === undefined) return { ...state, width, refusals }
+  return { ...state, width: { ...width, refusals: 0 }, refusals: 0, missing: withMissing(state.missing, 'logs', now) }
 }
 
 /**
@@ -211,6 +231,7 @@ export const learn = (state: EndpointState, report: EndpointReport, now: number)
       return {
         ...state,
         head: { number: report.number, timestamp: report.timestamp, seenAt: now },
+        advancedAt: state.head !== null && report.number > state.head.number ? now : state.advancedAt,
         earlier: earlierHeads(state, now),
       }
     case 'chain':

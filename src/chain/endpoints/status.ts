@@ -16,7 +16,7 @@ const stateNames = {
 } as const satisfies Readonly<Record<Rank | 'stale' | 'unknown' | 'paused' | 'wrong chain', string>>
 
 /**
- * How an endpoint compares with the others of its chain: a `Rank`, or `stale` (its height was not read for ten
+ * How an endpoint compares with the others of its chain: a `Rank`, or `stale` (its height was not read for twenty
  * seconds), `unknown` (not probed yet), `paused` (after failures) or `wrong chain`.
  */
 export type EndpointRank = keyof typeof stateNames
@@ -70,7 +70,7 @@ export type ChainStatus = {
 const OLD_SECONDS = 60
 
 /** A height that was read longer ago does not describe the endpoint any more. */
-const STALE_MS = 10_000
+const STALE_MS = 20_000
 
 const ageOf = ({ head }: EndpointState, now: number): number | null => (head === null ? null : now - head.seenAt)
 
@@ -85,13 +85,17 @@ const endpointRankOf = (state: EndpointState, all: readonly EndpointState[], now
 const secondsOf = (ms: number | null): number | null => (ms === null ? null : Math.max(0, Math.floor(ms / 1_000)))
 
 const isHalted = (states: readonly EndpointState[], now: number): boolean => {
-  const heads = states.filter((state) => isAvailable(state, now)).flatMap(({ head }) => (head === null ? [] : [head]))
+  const heads = states.flatMap((state) =>
+    isAvailable(state, now) && state.head !== null ? [{ ...state, ...state.head }] : [],
+  )
   const [first] = heads
   return (
     first !== undefined &&
     heads.every(({ number }) => number === first.number) &&
     // The age when the head was read, since a head that was not requested for a while is not old.
-    heads.every(({ timestamp, seenAt }) => seenAt / 1_000 - Number(timestamp) > OLD_SECONDS)
+    heads.every(({ timestamp, seenAt }) => seenAt / 1_000 - Number(timestamp) > OLD_SECONDS) &&
+    // The blocks of a chain may have old times.
+    heads.every(({ advancedAt }) => advancedAt === null || now - advancedAt > OLD_SECONDS * 1_000)
   )
 }
 

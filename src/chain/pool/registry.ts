@@ -55,8 +55,10 @@ const FIRST_LOG_WIDTH = 100n
 
 /**
  * How often every endpoint is probed while there is traffic, also unused ones: their heights show which endpoint lags.
+ * While the newest known block is of the last seconds, no endpoint that is used does.
  */
-const PROBE_EVERY_MS = 1_500
+const PROBE_EVERY_MS = { current: 15_000, old: 1_500 }
+const OLD_SECONDS = 5
 
 /** The time-out of a probe: an endpoint that works answers such a small request in a second. */
 const PROBE_TIMEOUT_MS = 1_000
@@ -128,6 +130,9 @@ export const createEndpointRegistry = ({
   }
   const oneLivenessCheck = createSingleFlight<void>()
 
+  /** When the height of an endpoint was last read. */
+  const readAt = ({ probedAt, state }: Member): number => Math.max(probedAt, state().head?.seenAt ?? 0)
+
   const isUsable = (member: Member): boolean => isAvailable(member.state(), Date.now())
 
   /** Waits until all of these endpoints are probed or, once one is usable, for `GRACE_MS` more. */
@@ -152,10 +157,9 @@ export const createEndpointRegistry = ({
     // the background.
     const isNone = able().length === 0
     const unknown = unusable.filter((member) => isNew(member) || (isNone && member.state().failures === 0))
-    const outdated = members.filter(
-      (member) =>
-        isUsable(member) && now - Math.max(member.probedAt, member.state().head?.seenAt ?? 0) > PROBE_EVERY_MS,
-    )
+    const isOld = members.every(({ state }) => now / 1_000 - Number(state().head?.timestamp ?? 0) > OLD_SECONDS)
+    const everyMs = isOld ? PROBE_EVERY_MS.old : PROBE_EVERY_MS.current
+    const outdated = members.filter((member) => isUsable(member) && now - readAt(member) > everyMs)
     for (const member of [...unusable, ...(members.length > 1 ? outdated : [])]) inBackground(member)
     if (unknown.length > 0) await probeAll(unknown)
     const found = able()
@@ -188,8 +192,8 @@ export const createEndpointRegistry = ({
     },
     async refresh() {
       const now = Date.now()
-      const isOutdated = ({ probedAt, state }: Member): boolean =>
-        state().pausedUntil <= now && now - Math.max(probedAt, state().head?.seenAt ?? 0) > PROBE_EVERY_MS
+      const isOutdated = (member: Member): boolean =>
+        member.state().pausedUntil <= now && now - readAt(member) > PROBE_EVERY_MS.old
       await Promise.race([Promise.all(members.filter(isOutdated).map(probe)), sleep(PROBE_TIMEOUT_MS)])
     },
     checkLiveness(endpoint, withinMs) {

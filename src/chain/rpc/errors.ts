@@ -1,5 +1,5 @@
 import { type Hex, isHex } from 'viem'
-import { isUnavailable, type ServiceError, unavailable, upstream } from '../../lib/errors.ts'
+import { isUnavailable, ServiceError, unavailable, upstream } from '../../lib/errors.ts'
 import { classify, type Fault, isNodeFault, type Refusal } from './faults.ts'
 
 /** The most bytes of a revert that are kept: errors are cached, and a contract may return a megabyte. */
@@ -25,6 +25,23 @@ export class NodeError extends Error {
     this.code = refusal.code
     this.data = dataOf(refusal.data)
     this.fault = classify(refusal)
+  }
+}
+
+/** The newest block, `number`, is preconfirmed: it has no hash yet. Another node, or the same one soon, may have one. */
+export class Preconfirmed extends NodeError {
+  readonly number: bigint
+
+  constructor(number: bigint) {
+    super({ code: -39_001, message: `the newest block has no hash yet: ${number}` })
+    this.number = number
+  }
+}
+
+/** Each endpoint that serves logs has dropped those of the range. For callers that do not handle it: unavailable. */
+export class LogsPruned extends ServiceError {
+  constructor(message: string, cause: unknown) {
+    super('service_unavailable', message, { cause, retryAfter: 1 })
   }
 }
 

@@ -9,8 +9,6 @@ export type Fault =
   | { readonly kind: 'range'; readonly usable: bigint | null }
   /** The result is too big, whatever the width; `usable` as above, for this range alone. */
   | { readonly kind: 'size'; readonly usable: bigint | null }
-  /** The filter names too many addresses or topics. */
-  | { readonly kind: 'filters'; readonly most: number | null }
   /** The node lacks a capability, so a smaller request does not help; null when the text does not name it. */
   | { readonly kind: 'capability'; readonly missing: Capability | null }
   /** The batch as a whole was refused; the node may state that it accepts `most` requests. */
@@ -19,6 +17,8 @@ export type Fault =
   | { readonly kind: 'rate'; readonly retryAfterMs: number | null }
   /** The node does not have the block, or not yet. */
   | { readonly kind: 'missing' }
+  /** The node has dropped old blocks: it has logs only from some later block on. */
+  | { readonly kind: 'pruned' }
   /** The node or its gateway timed out. */
   | { readonly kind: 'unanswered' }
   /** Not an answer to the request: an HTML page, half a body, another id. */
@@ -75,9 +75,6 @@ const rows: readonly Row[] = [
   // The state that a call overrides is its third argument.
   { kind: 'capability', is: /too many arguments, want at most/i },
 
-  { kind: 'filters', has: [['contains ', ' filters', 'current limit is ']] },
-  { kind: 'filters', is: /exceed max addresses or topics/i },
-
   { kind: 'size', is: /response size (?:exceeded|should not)|(?:response|result) (?:is )?too (?:big|large)/i },
   { kind: 'size', has: [['query returned more than'], ['more than ', ' logs returned'], ['exceeds max results']] },
   { kind: 'size', is: /query must be smaller than size|logs matched by query exceeds/i },
@@ -105,12 +102,15 @@ const rows: readonly Row[] = [
   },
   { kind: 'range', is: /block range (?:is )?too (?:wide|large)|block range limit exceeded/i },
 
+  { kind: 'pruned', is: /pruned history unavailable/i, codes: [4444] },
+
+  { kind: 'missing', is: /extends beyond current head|invalid block range params|not currently canonical/i },
   { kind: 'missing', is: /header not found|unknown block|block not found|could not find block|resource not found/i },
   { kind: 'missing', is: /block is out of range|invalid block height/i, codes: [-32_019, -39_001] },
   { kind: 'missing', is: /cannot query unfinalized data|after last accepted block/i },
   // The state of an old block, which nodes drop.
   { kind: 'missing', is: /missing trie node|no state (?:found|available)/i },
-  { kind: 'missing', has: ['not available', 'unavailable'].map((gone) => ['state ', gone]) },
+  { kind: 'missing', has: ['not available', 'unavailable', 'is pruned'].map((gone) => ['state ', gone]) },
 
   { kind: 'unanswered', is: /timed out|query timeout|unable to complete request/i },
   { kind: 'unanswered', is: /no backend is currently healthy/i },
@@ -213,8 +213,6 @@ export const classify = (refusal: Refusal): Fault => {
       return { kind: 'range', usable: toWidth(stated) }
     case 'size':
       return { kind: 'size', usable: suggestedWidth(refusal) }
-    case 'filters':
-      return { kind: 'filters', most: toNumber(stated) }
     case 'batch':
       return { kind: 'batch', most: toNumber(stated) }
     case 'capability':
@@ -226,6 +224,7 @@ export const classify = (refusal: Refusal): Fault => {
   }
 }
 
+const ofNodes: readonly Fault['kind'][] = ['capability', 'rate', 'missing', 'pruned', 'unanswered', 'garbage']
+
 /** True when another node, or the same one later, may answer the same request. */
-export const isNodeFault = ({ kind }: Fault): boolean =>
-  kind === 'capability' || kind === 'rate' || kind === 'missing' || kind === 'unanswered' || kind === 'garbage'
+export const isNodeFault = ({ kind }: Fault): boolean => ofNodes.includes(kind)

@@ -1,4 +1,5 @@
 import { createChannel } from '../../lib/channel.ts'
+import type { Odd } from './odd.ts'
 import type { Outcome } from './transport.ts'
 
 /** One HTTP request to a node. */
@@ -9,6 +10,8 @@ type NodeRequest = {
   /** The JSON-RPC methods of the batch, one for each request in it. */
   readonly methods: readonly string[]
   readonly signal: AbortSignal | undefined
+  /** The odd forms of the answer, once there is one. */
+  readonly odd: ReadonlySet<Odd>
 }
 
 /** Publishes every HTTP request to a node, including the probes that no reader waits for. */

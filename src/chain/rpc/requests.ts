@@ -3,8 +3,9 @@ import { z } from 'zod'
 import type { Call } from '../../protocol/outputs.ts'
 import type { RawLog } from '../../protocol/packed-log.ts'
 import type { Slot } from '../../protocol/slots.ts'
-import { type NodeError, noBytes } from './errors.ts'
-import { parseLogs } from './log-shape.ts'
+import { type NodeError, noBytes, Preconfirmed } from './errors.ts'
+import { parseLogList } from './log-shape.ts'
+import { noteOdd } from './odd.ts'
 import { sendRefusalOf } from './send-refusals.ts'
 
 /** A JSON-RPC request with the parser of its result: results are validated before they are used. */
@@ -29,7 +30,7 @@ export type Request<T> = {
    * chain, so a longer one is not the node's fault.
    */
   readonly maxBytes?: number
-  /** In a batch of one: leaves out the elements of the list `logs` while the answer is read. `maxBytes` counts them. */
+  /** In a batch of one: leaves out the elements of the list `logs` before the answer is parsed. `maxBytes` counts them. */
   readonly withoutLogs?: boolean
 }
 
@@ -50,9 +51,15 @@ export type Block = {
 export type BlockTag = 'latest' | 'safe' | 'finalized' | bigint
 
 export const HexText = z.custom<Hex>((value) => typeof value === 'string' && isHex(value), { error: 'expected 0x hex' })
-export const Quantity = HexText.transform((hex) => hexToBigInt(hex))
+/** Also a number, which some nodes write. */
+export const Quantity = z.union([HexText, z.int().nonnegative()]).transform((value) => {
+  if (typeof value === 'string') return hexToBigInt(value)
+  noteOdd('number')
+  return BigInt(value)
+})
 
 const BlockShape = z.object({ number: Quantity, hash: HexText, timestamp: Quantity })
+const NewBlockShape = BlockShape.extend({ hash: HexText.nullable() })
 
 /**
  * The longest receipt that is read, in bytes: about a thousand logs. Anyone can send a transaction with a longer one.
@@ -61,11 +68,21 @@ export const MAX_RECEIPT_BYTES = 1_048_576
 
 const blockParam = (tag: BlockTag): string => (typeof tag === 'bigint' ? numberToHex(tag) : tag)
 
-/** A block's header; null when the node does not have it. */
+/**
+ * A block's header; null when the node does not have it. A preconfirmed block, without a hash, counts as one that it
+ * does not have: `Preconfirmed` for a tag, null for a number.
+ */
 export const getBlock = (tag: BlockTag): Request<Block | null> => ({
   method: 'eth_getBlockByNumber',
   params: [blockParam(tag), false],
-  parse: (raw) => BlockShape.nullable().parse(raw),
+  parse(raw) {
+    const block = NewBlockShape.nullable().parse(raw)
+    if (block === null) return null
+    const { number, hash, timestamp } = block
+    if (hash !== null) return { number, hash, timestamp }
+    if (typeof tag === 'bigint') return null
+    throw new Preconfirmed(number)
+  },
   mayLack: typeof tag === 'bigint',
 })
 
@@ -76,10 +93,9 @@ export const getBlockByHash = (hash: Hex): Request<Block | null> => ({
   parse: (raw) => BlockShape.nullable().parse(raw),
 })
 
-/** The logs of one address by first topic (any, when none is given), `fromBlock` to `toBlock` inclusive. */
+/** The logs of one address, `fromBlock` to `toBlock` inclusive. */
 export const getLogs = (filter: {
   readonly address: Hex
-  readonly topics: readonly Hex[]
   readonly fromBlock: bigint
   readonly toBlock: bigint | 'latest'
 }): Request<readonly RawLog[]> => ({
@@ -87,12 +103,11 @@ export const getLogs = (filter: {
   params: [
     {
       address: filter.address,
-      topics: filter.topics.length > 0 ? [filter.topics] : [],
       fromBlock: numberToHex(filter.fromBlock),
       toBlock: blockParam(filter.toBlock),
     },
   ],
-  parse: parseLogs,
+  parse: parseLogList,
 })
 
 /** A block by its hash (EIP-1898), which cannot name a block of another fork. */

@@ -41,8 +41,8 @@ const keyOfLength = Array.from({ length: 16 }, (_, length) => {
   const name = keys.find((key) => key.length === length)
   return name === undefined ? undefined : { name, bytes: Buffer.from(name) }
 })
-/** What the values of other keys may be, other than strings. */
-const literals = ['true', 'false', 'null'].map((literal) => Buffer.from(literal))
+/** What the values of other keys may be, other than strings. `true` is not among them: the log may be `removed`. */
+const literals = ['false', 'null'].map((literal) => Buffer.from(literal))
 const NULL = Buffer.from('null')
 
 /** Fewest and most characters of hex with its prefix. */

@@ -1,14 +1,14 @@
 import { Agent, request as httpRequest } from 'undici'
 import { z } from 'zod'
-import { OversizedJson, readJson } from '../../lib/read-json.ts'
+import { type ExtractPart, OversizedJson, readJson } from '../../lib/read-json.ts'
 import { createScrub, partsOf } from '../../lib/secrets.ts'
 import { truncate } from '../../lib/truncate.ts'
 import { withTimeout } from '../../lib/with-timeout.ts'
 import { NodeError, NodeUnreachable, redactUrls } from './errors.ts'
 import { classify, type Fault } from './faults.ts'
+import { collectOdd, type Odd } from './odd.ts'
 import type { Request } from './requests.ts'
 import { extractLogs } from './scan-logs.ts'
-import { skipLogs } from './skip-logs.ts'
 
 /** The answer to one request: its value, or the error the node gave for it. */
 export type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: NodeError }
@@ -21,13 +21,17 @@ export type SendOptions = {
   readonly foreign?: boolean | undefined
 }
 
-/** Sends the only request without an array around it, for nodes that accept no batches. */
-type Alone = { readonly alone?: boolean }
+type HttpOptions = {
+  /** Sends the only request without an array around it, for nodes that accept no batches. */
+  readonly alone?: boolean
+  /** Gets the odd forms of the answer. */
+  readonly odd?: Set<Odd>
+}
 
 /** One node behind one URL. */
 export type Transport = {
   /** Sends the batch as one HTTP request. Throws NodeUnreachable when the node gives no usable answer. */
-  send(requests: readonly Request<unknown>[], options?: SendOptions & Alone): Promise<Outcome<unknown>[]>
+  send(requests: readonly Request<unknown>[], options?: SendOptions & HttpOptions): Promise<Outcome<unknown>[]>
   /**
    * Opens new connections for further requests, since those to a node that was down may be dead. Requests under way go
    * on.
@@ -37,16 +41,21 @@ export type Transport = {
 }
 
 const Failure = z.object({ code: z.number(), message: z.string().transform(truncate), data: z.unknown().optional() })
-const Answer = z.object({ id: z.number(), result: z.unknown().optional(), error: Failure.optional() })
-const Answers = z.array(Answer)
+const Answer = z.object({
+  id: z.union([z.number(), z.string().regex(/^\d{1,9}$/)]),
+  result: z.unknown().optional(),
+  error: Failure.optional(),
+})
+/** Null for an item of another shape: it may be one that was not asked for. */
+const Answers = z.array(Answer.nullable().catch(null))
 /** One error for the whole batch, as some providers send. */
 const Refused = z.object({ error: Failure })
 
 type Reply = { readonly status: number; readonly retryAfter: string | undefined; readonly raw: unknown }
 
 /**
- * A JSON-RPC endpoint over HTTP with keep-alive connections. An answer with too few items, with another id or that is
- * not JSON is rejected as a whole: a load balancer in front of the node may produce each of these.
+ * A JSON-RPC endpoint over HTTP with keep-alive connections. An answer that lacks an item, has far too many or is not
+ * JSON is rejected as a whole: a load balancer in front of the node may produce each of these.
  */
 export const createTransport = (options: { readonly url: string; readonly timeoutMs: number }): Transport => {
   const open = (): Agent =>
@@ -60,7 +69,7 @@ export const createTransport = (options: { readonly url: string; readonly timeou
   const post = async (
     requests: readonly Request<unknown>[],
     body: string,
-    { signal, timeoutMs = options.timeoutMs }: SendOptions,
+    { signal, timeoutMs = options.timeoutMs, odd }: SendOptions & HttpOptions,
   ): Promise<Reply> => {
     const exchange = async (within: AbortSignal): Promise<Reply> => {
       const {
@@ -78,7 +87,7 @@ export const createTransport = (options: { readonly url: string; readonly timeou
       return {
         status: statusCode,
         retryAfter: typeof after === 'string' ? after : undefined,
-        raw: await readAnswer(answer, requests),
+        raw: await readAnswer(answer, requests, () => odd?.add('compressed')),
       }
     }
     try {
@@ -103,16 +112,21 @@ export const createTransport = (options: { readonly url: string; readonly timeou
       const calls = requests.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params }))
       const { raw, ...http } = await post(requests, JSON.stringify(alone ? calls[0] : calls), within)
       const given = alone ? [raw] : raw
-      // A list that is too long is not parsed: each invalid element would add an error.
-      const answers = Array.isArray(given) && given.length <= requests.length ? Answers.safeParse(given) : null
-      if (!answers?.success) throw refusedAltogether(http, raw, scrub)
-      const byId = new Map(answers.data.map((answer) => [answer.id, answer]))
+      // A list that is far too long is not parsed: each invalid element would add an error.
+      const isBounded = Array.isArray(given) && given.length <= 2 * requests.length + FEW_ITEMS
+      const items = isBounded ? Answers.parse(given) : [null]
+      const answers = items.filter((item) => item !== null)
+      if (answers.length === 0 && items.length > 0) throw refusedAltogether(http, raw, scrub)
+      if (items.length > requests.length) within.odd?.add('extra')
+      if (answers.some(({ id }) => typeof id === 'string')) within.odd?.add('id')
+      // Of two answers to one request the first counts.
+      const byId = new Map(answers.toReversed().map((answer) => [Number(answer.id), answer]))
       return requests.map((request, id) => {
         const answer = byId.get(id)
         if (answer === undefined) throw new NodeUnreachable('node left out an answer', { kind: 'garbage' })
         if (answer.error !== undefined)
           return { ok: false, error: new NodeError({ ...http, ...answer.error, message: scrub(answer.error.message) }) }
-        return parseResult(request, answer.result)
+        return collectOdd(within.odd, () => parseResult(request, answer.result))
       })
     },
     renew() {
@@ -128,10 +142,28 @@ export const createTransport = (options: { readonly url: string; readonly timeou
 
 const MIB = 2 ** 20
 
-const readAnswer = (answer: AsyncIterable<Uint8Array>, requests: readonly Request<unknown>[]): Promise<unknown> => {
+/** Items of an answer that are accepted in addition to twice as many as requests. */
+const FEW_ITEMS = 4
+
+const LOGS = '"logs":['
+
+/** Leaves out the elements of `logs` before a receipt is parsed. Their texts are hex and contain no brackets. */
+const leaveOutLogs: ExtractPart = (text) => {
+  const found = text.indexOf(`${LOGS}{`)
+  const end = text.indexOf('}]', found) + 1
+  if (found === -1 || end === 0) return null
+  const rest = Buffer.concat([text.subarray(0, found + LOGS.length), text.subarray(end)])
+  return { rest, values: 0, restore: (parsed) => parsed }
+}
+
+const readAnswer = (
+  answer: AsyncIterable<Uint8Array>,
+  requests: readonly Request<unknown>[],
+  onCompressed: () => void,
+): Promise<unknown> => {
   const [{ withoutLogs = false, maxBytes = MIB } = {}] = requests
-  if (withoutLogs && requests.length === 1) return readJson(skipLogs(answer, maxBytes), MIB)
-  return readJson(answer, maxBytesOf(requests), hasLogs(requests) ? extractLogs : undefined)
+  if (withoutLogs && requests.length === 1) return readJson(answer, maxBytes, leaveOutLogs, onCompressed)
+  return readJson(answer, maxBytesOf(requests), hasLogs(requests) ? extractLogs : undefined, onCompressed)
 }
 
 /** The longest answer that is read, in bytes, so a node cannot fill our memory. */

@@ -1,0 +1,51 @@
+import type { Block } from './rpc/requests.ts'
+
+/** Blocks per second of the fastest chains, while the pace of this one is not measured yet. */
+const FASTEST = 10
+
+/** The shortest and the longest time over which the pace is measured, in milliseconds. */
+const MEASURED_MS = { least: 10_000, most: 120_000 }
+
+/** A head may be ahead of the measured pace by this factor, and by so many seconds of it. */
+const MARGIN = { factor: 2, seconds: 4 }
+
+/** Seconds that a block's time may be ahead of our clock, more than that of the last head was. */
+const AHEAD_SECONDS = 15
+
+type Sample = { readonly number: bigint; readonly at: number }
+
+/**
+ * Measures how fast a chain makes blocks, to decide what can be its newest one. Times in milliseconds of one clock, which
+ * also is what the times of blocks are compared with.
+ */
+export const createPace = () => {
+  let first: Sample | undefined
+  let last: Sample | undefined
+  /** How far the time of the last head was ahead of the clock, in seconds. */
+  let ahead = 0
+
+  const perSecond = (): number => {
+    if (first === undefined || last === undefined || last.at - first.at < MEASURED_MS.least) return FASTEST
+    return (Number(last.number - first.number) * 1_000) / (last.at - first.at)
+  }
+  const aheadOf = ({ timestamp }: Block, now: number): number => Number(timestamp) - now / 1_000
+
+  return {
+    /** Why a block cannot be the newest one yet, as far as this is known; null when it can. */
+    doubt(block: Block, now: number): string | null {
+      if (last === undefined) return 'nothing is known of the chain yet'
+      const seconds = MARGIN.factor * ((now - last.at) / 1_000 + MARGIN.seconds)
+      if (block.number > last.number + BigInt(Math.ceil(seconds * perSecond())))
+        return `it is ${block.number - last.number} blocks above the last one`
+      const secondsAhead = Math.round(aheadOf(block, now))
+      return secondsAhead > AHEAD_SECONDS + ahead ? `its time is ${secondsAhead} s ahead of the clock` : null
+    },
+    /** Reports the newest block. After a lower one, the pace is measured again. */
+    see(block: Block, now: number): void {
+      ahead = Math.max(0, aheadOf(block, now))
+      const isLower = last !== undefined && block.number < last.number
+      last = { number: block.number, at: now }
+      if (first === undefined || isLower || now - first.at > MEASURED_MS.most) first = last
+    },
+  }
+}
