@@ -58,14 +58,38 @@ export const cursors = pgTable('cursors', {
   chainId: integer('chain_id').primaryKey(),
   ...block,
   /**
-   * The block up to which `fee_rates` is complete, never above the cursor: the job `fees` fills what the steps could not
-   * write. Null before the first block of the history.
+   * The block up to which `fee_rates` is complete: the cursor, unless logs of blocks below it were not read (`logGaps`).
+   * Null before the first block of the history.
    */
   feesNumber: bigint('fees_number', { mode: 'bigint' }),
   feesHash: hash('fees_hash'),
   /** How the newest rates contradict those of the protocol's view (`index/fees.ts`); null where they agree. */
   feesContradiction: text('fees_contradiction'),
 })
+
+/**
+ * Ranges of blocks of which the index was written without all of their logs (`index/log-gaps.ts`). The job `gaps` reads
+ * the logs of an `open` one from its last block down. Then all nodes returned the range without the log of some row
+ * (`absent`), or have no logs of its older blocks (`pruned`).
+ */
+export const logGaps = pgTable(
+  'log_gaps',
+  {
+    chainId,
+    seq: bigint('seq', { mode: 'bigint' }).notNull().generatedAlwaysAsIdentity(),
+    fromBlock: bigint('from_block', { mode: 'bigint' }).notNull(),
+    toBlock: bigint('to_block', { mode: 'bigint' }).notNull(),
+    /** The newest block whose logs are still to be read; those of the blocks above it were read. */
+    unreadTo: bigint('unread_to', { mode: 'bigint' }).notNull(),
+    state: text('state', { enum: ['open', 'absent', 'pruned'] })
+      .notNull()
+      .default('open'),
+    since: timestamp('since', { withTimezone: true }).notNull().defaultNow(),
+    /** When the logs are requested next. */
+    nextAt: timestamp('next_at', { withTimezone: true }).notNull().defaultNow(),
+  },
+  (table) => [primaryKey({ columns: [table.chainId, table.seq] })],
+)
 
 /** Blocks at which the index was written. A rollback goes to the newest one that is still on the chain. */
 export const anchors = pgTable(

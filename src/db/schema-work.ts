@@ -1,4 +1,5 @@
-import { bigint, integer, jsonb, pgTable, text, timestamp } from 'drizzle-orm/pg-core'
+import { sql } from 'drizzle-orm'
+import { bigint, boolean, integer, jsonb, pgTable, text, timestamp } from 'drizzle-orm/pg-core'
 import { kinds } from '../protocol/entities.ts'
 import { hash } from './columns.ts'
 
@@ -24,6 +25,14 @@ export const heartbeats = pgTable('looks', {
   reportedAt: timestamp('looked_at', { withTimezone: true }).notNull().defaultNow(),
   headNumber: bigint('head_number', { mode: 'bigint' }).notNull(),
   headTimestamp: bigint('head_timestamp', { mode: 'bigint' }).notNull(),
+  /**
+   * The number that belongs to the next two columns. Builds that do not know these leave all three, so they count only
+   * while it is `head_number`.
+   */
+  checkedNumber: bigint('checked_number', { mode: 'bigint' }),
+  headHash: hash('head_hash'),
+  /** Whether no log of the protocol lies between the cursor and the head, as far as the node that was polled knows. */
+  isQuiet: boolean('is_quiet').notNull().default(false),
   provenNumber: bigint('proven_number', { mode: 'bigint' }),
   provenHash: hash('proven_hash'),
   provenTimestamp: bigint('proven_timestamp', { mode: 'bigint' }),
@@ -31,6 +40,10 @@ export const heartbeats = pgTable('looks', {
   source: text('source', { enum: ['logs', 'ids'] }).notNull(),
   trouble: text('trouble'),
   endpoints: jsonb('endpoints').notNull(),
+  /** The logs that no build that indexed them knew: how many, and the first topic and the block of the newest. */
+  unknownLogs: bigint('unknown_logs', { mode: 'bigint' }).notNull().default(sql`0`),
+  unknownTopic: hash('unknown_topic'),
+  unknownBlock: bigint('unknown_block', { mode: 'bigint' }),
 })
 
 /** The position and the results of the continuous audit. */

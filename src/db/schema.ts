@@ -1,5 +1,16 @@
 import { sql } from 'drizzle-orm'
-import { bigint, boolean, index, integer, pgTable, primaryKey, smallint, text } from 'drizzle-orm/pg-core'
+import {
+  bigint,
+  boolean,
+  type IndexColumn,
+  index,
+  integer,
+  type PgColumn,
+  pgTable,
+  primaryKey,
+  smallint,
+  text,
+} from 'drizzle-orm/pg-core'
 import { address, block, blockRangeIndex, chainId, eventId, hash, id, uint256, utf8 } from './columns.ts'
 
 /*
@@ -14,6 +25,12 @@ import { address, block, blockRangeIndex, chainId, eventId, hash, id, uint256, u
  * are null, and its block is the first at which it was read.
  */
 export const origin = { ...block, txHash: hash('tx_hash'), logIndex: integer('log_index') }
+
+/** The rows without a log, by their block. */
+const withoutLog = (
+  name: string,
+  table: { readonly chainId: IndexColumn; readonly blockNumber: IndexColumn; readonly txHash: PgColumn },
+) => index(name).on(table.chainId, table.blockNumber).where(sql`${table.txHash} IS NULL`)
 
 /**
  * The list row that was rendered from an observation (decision 22). Null until it is rendered, and after a trigger of
@@ -52,6 +69,7 @@ export const events = pgTable(
     primaryKey({ columns: [table.chainId, table.id] }),
     index('events_by_creator').on(table.chainId, table.creator, table.id),
     index('events_by_block').on(table.chainId, table.blockNumber),
+    withoutLog('events_without_log', table),
     index('events_by_expiry').on(table.chainId, table.expiryDate, table.id),
     // The condition of the filter (`queries/filters.ts`). Rows of an index have a limited size.
     index('events_by_pair').on(
@@ -75,6 +93,7 @@ export const deposits = pgTable('deposits', { chainId, id, ...depositColumns, ..
   index('deposits_by_lp').on(table.chainId, table.lp, table.id),
   index('deposits_by_event').on(table.chainId, table.eventId, table.id),
   index('deposits_by_block').on(table.chainId, table.blockNumber),
+  withoutLog('deposits_without_log', table),
 ])
 
 /** The values of a position that are fixed at its creation and that views return. */
@@ -91,6 +110,7 @@ export const positions = pgTable('positions', { chainId, id, ...positionColumns,
   index('positions_by_hedger').on(table.chainId, table.hedger, table.id),
   index('positions_by_event').on(table.chainId, table.eventId, table.id),
   index('positions_by_block').on(table.chainId, table.blockNumber),
+  withoutLog('positions_without_log', table),
 ])
 
 /**

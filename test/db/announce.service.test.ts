@@ -1,7 +1,8 @@
 import { sql } from 'drizzle-orm'
 import { Client } from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { announce, CHANNEL, changesAfter, greatestNumber, newestChange, reached } from '../../src/db/changes/changes.ts'
+import { announce, changesAfter, greatestNumber, newestChange, reached } from '../../src/db/changes/changes.ts'
+import { CHANNEL } from '../../src/db/changes/channel.ts'
 import { type Touched, touching, touchingAll } from '../../src/db/changes/scopes.ts'
 import { saveHeartbeat } from '../../src/db/index/heartbeat.ts'
 import { moveCursor } from '../../src/db/index/write.ts'
@@ -171,7 +172,7 @@ test('a reader may have a number of five seconds after the clock, or the last on
 
 const heartbeat = (handle: Handle, chain: number, source: 'logs' | 'ids') =>
   saveHeartbeat(handle, chain, {
-    ...{ head: blockOf(20n), proven: null, source, problem: null },
+    ...{ head: blockOf(20n), proven: null, isQuiet: false, source, problem: null },
     nodes: { endpoints: [], halted: false, hasLogs: true },
   })
 
@@ -188,7 +189,10 @@ test('the progress of each chain has its own cursor and its own heartbeat', asyn
   expect([base, bnb]).toEqual([
     {
       ...{ chainId, block: blockOf(10n) },
-      heartbeat: { ageSeconds: expect.any(Number), headTimestamp: blockOf(20n).timestamp, byLogs: false },
+      heartbeat: {
+        ...{ ageSeconds: expect.any(Number), head: { number: 20n, timestamp: blockOf(20n).timestamp }, byLogs: false },
+        ...{ isQuiet: false, stored: { block: blockOf(20n), ageMs: expect.any(Number) } },
+      },
     },
     { chainId: 56, block: blockOf(12n), heartbeat: null },
   ])

@@ -20,6 +20,7 @@ const unauditedTables: Readonly<Record<string, string>> = {
   changes: 'the newest changes, for caches',
   change_counter: 'the number of the newest change',
   settlement_logs: 'the transactions of settlements, from their logs',
+  log_gaps: 'ranges of blocks whose logs are read again',
   schema_floors: 'the oldest build that the schema supports',
 }
 

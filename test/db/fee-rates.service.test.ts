@@ -1,18 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
-import { Client } from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { changesAfter } from '../../src/db/changes/changes.ts'
-import { touching, touchingAll } from '../../src/db/changes/scopes.ts'
-import {
-  extendFees,
-  type FeeProgress,
-  insertFees,
-  judgeFees,
-  readFeeProgress,
-  readFees,
-  readFeesContradiction,
-  restartFees,
-} from '../../src/db/index/fees.ts'
+import { aspects, touching, touchingAll } from '../../src/db/changes/scopes.ts'
+import { completeFees, insertFees, judgeFees, readFees, readFeesContradiction } from '../../src/db/index/fees.ts'
 import { addAnchor } from '../../src/db/index/write.ts'
 import type { Database } from '../../src/db/pool.ts'
 import { chainObservations, feeRates } from '../../src/db/schema.ts'
@@ -20,7 +9,6 @@ import { cursors } from '../../src/db/schema-index.ts'
 import { blockColumns } from '../../src/db/stored.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'
-import { eventually } from '../support/process.ts'
 import { blockOf, type Plan, seedRows, seedToken, writeSeeded } from '../support/seed-index.ts'
 
 const [chainId, other] = [8453, 56]
@@ -40,7 +28,7 @@ afterAll(async () => {
   await store?.close()
 })
 beforeEach(async () => {
-  for (const table of ['fee_rates', 'rollbacks', 'anchors', 'chain_observations', 'cursors', 'changes'])
+  for (const table of ['fee_rates', 'rollbacks', 'anchors', 'chain_observations', 'cursors', 'changes', 'log_gaps'])
     await run(`DELETE FROM ${table}`)
   for (const chain of [chainId, other])
     await database.run((handle) =>
@@ -68,15 +56,13 @@ const stored = async (chain = chainId): Promise<string[]> => {
   )
   return rows.map((row) => `${row.blockNumber}.${row.logIndex} ${row.hedgerFeeRate}`)
 }
-const progress = async (chain = chainId): Promise<NonNullable<FeeProgress>> => {
-  const found = await readFeeProgress(database, chain)
-  if (found === null) throw new Error('nothing is indexed')
-  return found
+/** The block up to which the rates are complete, and its hash. */
+const upTo = async (chain = chainId) => {
+  const [row] = await database.run((handle) => handle.select().from(cursors).where(eq(cursors.chainId, chain)))
+  return { number: row?.feesNumber, hash: row?.feesHash }
 }
 const at = (number: bigint) => ({ number, hash: blockOf(number).hash })
-const extend = async (from: bigint, upTo: bigint, ...fees: ReturnType<typeof fee>[]) =>
-  extendFees(database, chainId, await progress(), { from, block: at(upTo), fees })
-const changes = () => database.run((handle) => changesAfter(handle, 0))
+const complete = () => database.transaction((handle) => completeFees(handle, chainId))
 
 test('a log that is stored already is left as it is', async () => {
   await put(chainId, fee(3n), fee(3n, 1))
@@ -85,93 +71,33 @@ test('a log that is stored already is left as it is', async () => {
   expect(await stored()).toEqual(['3.0 1', '3.1 1', '4.0 1'])
 })
 
-test('the progress has the block of the rates, the cursor and the last rollback of the chain', async () => {
-  expect(await readFeeProgress(database, 1)).toBeNull()
-  const rollback = (chain: number) =>
-    run(`INSERT INTO rollbacks (chain_id, ancestor_number) VALUES (${chain}, 1) RETURNING seq`)
-  expect(await progress()).toEqual({ upTo: at(5n), cursor: at(10n), rollback: '0' })
-  await rollback(chainId)
-  const { rows } = await rollback(chainId)
-  await rollback(other)
-  expect((await progress()).rollback).toBe(rows[0]?.seq)
-  await run(`UPDATE cursors SET fees_number = NULL, fees_hash = NULL WHERE chain_id = ${chainId}`)
-  expect((await progress()).upTo).toBeNull()
-  expect((await progress(other)).upTo).toEqual(at(5n))
-})
-
-test('the rates of a range replace the stored ones of its blocks, both ends included, on the chain', async () => {
-  for (const chain of [chainId, other]) await put(chain, fee(5n), fee(6n), fee(7n), fee(8n))
-  expect(await extend(6n, 7n, fee(7n, 3, { hedgerFeeRate: 8n }))).toBe(true)
-  expect(await stored()).toEqual(['5.0 1', '7.3 8', '8.0 1'])
-  expect(await stored(other)).toEqual(['5.0 1', '6.0 1', '7.0 1', '8.0 1'])
-  expect([(await progress()).upTo, (await progress(other)).upTo]).toEqual([at(7n), at(5n)])
-  // No event is in these blocks, so nothing that is shown changed.
-  expect(await changes()).toEqual([])
-})
-
-test('events in the blocks of a range change, both ends included, and everything that shows them', async () => {
-  expect(await extend(2n, 3n)).toBe(true)
-  const [change, ...none] = await changes()
-  expect(none).toEqual([])
-  expect([change?.chainId, change?.scopes]).toEqual([chainId, null])
-  const { rows } = await run(`SELECT key FROM feed WHERE type = 'event' ORDER BY key`)
-  // The feed of this chain never began, so it has no rows; the scopes are found by the block alone.
-  expect(rows).toEqual([])
-})
-
-test('the feed names the events of a range', async () => {
-  await run(`INSERT INTO feed_floors VALUES (${chainId}, 0, 'backfill')`)
-  await extend(2n, 3n)
-  const { rows } = await run(`SELECT key FROM feed WHERE type = 'event' ORDER BY key`)
-  expect(rows.map(({ key }) => key)).toEqual(['2', '3'])
-  await run('DELETE FROM feed_floors; DELETE FROM feed')
-})
+const gap = (chain: number, state: string) =>
+  run(`INSERT INTO log_gaps (chain_id, from_block, to_block, unread_to, state) VALUES (${chain}, 6, 7, 7, '${state}')`)
 
 test.each([
-  ['a rollback of the chain', `INSERT INTO rollbacks (chain_id, ancestor_number) VALUES (${chainId}, 1)`, false],
-  ['a rollback of another chain', `INSERT INTO rollbacks (chain_id, ancestor_number) VALUES (${other}, 1)`, true],
-  ['another extension', `UPDATE cursors SET fees_number = 6, fees_hash = '\\x01' WHERE chain_id = ${chainId}`, false],
-  ['a restart', `UPDATE cursors SET fees_number = NULL, fees_hash = NULL WHERE chain_id = ${chainId}`, false],
-  ['a step', `UPDATE cursors SET block_number = 11, block_hash = '\\x02' WHERE chain_id = ${chainId}`, true],
-  ['the loss of the index', `DELETE FROM cursors WHERE chain_id = ${chainId}`, false],
-])('after %s, rates are stored or not', async (_, statement, isStored) => {
-  const before = await progress()
-  await run(statement)
-  const found = { from: 6n, block: at(7n), fees: [fee(6n)] }
-  expect(await extendFees(database, chainId, before, found)).toBe(isStored)
-  expect(await stored()).toEqual(isStored ? ['6.0 1'] : [])
-  await run(`DELETE FROM rollbacks`)
+  ['no gap', null, null, true],
+  ['an open gap', chainId, 'open', false],
+  ['a pruned gap', chainId, 'pruned', false],
+  ['a gap whose logs are absent', chainId, 'absent', true],
+  ['an open gap of another chain', other, 'open', true],
+])('with %s, the rates are complete up to the cursor or not', async (_, chain, state, isComplete) => {
+  if (chain !== null) await gap(chain, state)
+  await complete()
+  expect([await upTo(), await upTo(other)]).toEqual([at(isComplete ? 10n : 5n), at(5n)])
 })
 
-test('rates wait for a transaction that moves the cursor, and are refused if it moved that of the rates', async () => {
-  const client = new Client(store.url)
-  await client.connect()
-  try {
-    const before = await progress()
-    await client.query('BEGIN')
-    await client.query(`UPDATE cursors SET fees_number = 6, fees_hash = '\\x01' WHERE chain_id = ${chainId}`)
-    const extended = extendFees(database, chainId, before, { from: 6n, block: at(7n), fees: [fee(6n)] })
-    await eventually('it waits', async () => {
-      const { rowCount } = await client.query(
-        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-      )
-      return rowCount === 1
-    })
-    await client.query('COMMIT')
-    expect(await extended).toBe(false)
-    expect(await stored()).toEqual([])
-  } finally {
-    await client.end()
-  }
+test('the events whose rates become known change, and everything that shows them', async () => {
+  await run(`UPDATE cursors SET fees_number = 2, block_number = 3 WHERE chain_id = ${chainId}`)
+  const { all, scopes } = await complete()
+  expect([all, [...scopes.keys()].filter((it) => it.startsWith('event:'))]).toEqual([true, ['event:3']])
+  expect(scopes.get('event:3')).toBe(aspects.events | aspects.deposits)
+  expect(await complete()).toEqual(touching())
+  await run(`UPDATE cursors SET fees_number = NULL, block_number = 2 WHERE chain_id = ${chainId}`)
+  expect([...(await complete()).scopes.keys()]).toEqual(expect.arrayContaining(['event:1', 'event:2']))
 })
 
-test('a restart forgets how far the rates are complete, and everything changes', async () => {
-  const before = await progress()
-  expect(await restartFees(database, chainId, before)).toBe(true)
-  expect([(await progress()).upTo, (await progress(other)).upTo]).toEqual([null, at(5n)])
-  expect(await changes()).toMatchObject([{ chainId, scopes: null }])
-  expect(await restartFees(database, chainId, before)).toBe(false)
-  expect(await changes()).toHaveLength(1)
+test('rates that become known above all events change nothing', async () => {
+  expect(await complete()).toEqual(touching())
 })
 
 test('the rates are read in their order, with the newest anchor if they are complete up to it', async () => {
@@ -242,8 +168,7 @@ test('rates are not compared with an observation above the block up to which the
   expect(await judge()).toEqual(touching())
   expect(await contradiction()).toBeNull()
   expect(await contradiction(1)).toBeNull()
-  // Complete up to the block of the observation, they are, and the contradiction is announced.
-  expect(await extend(6n, 6n)).toBe(true)
+  // Complete up to the block of the observation, they are.
+  expect(await complete()).toEqual(touchingAll('repaired'))
   expect(await contradiction()).toContain('77')
-  expect(await changes()).toMatchObject([{ chainId, scopes: null }])
 })

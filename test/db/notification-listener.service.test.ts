@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { CHANNEL } from '../../src/db/changes/changes.ts'
+import { CHANNEL } from '../../src/db/changes/channel.ts'
 import { createNotificationListener } from '../../src/db/changes/notification-listener.ts'
 import type { Database } from '../../src/db/pool.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
@@ -34,7 +34,10 @@ const listen = (checkEveryMs: number) => {
   const onNotify = (): void => {
     calls.count += 1
   }
-  return { calls, listener: createNotificationListener({ url: store.url, onNotify, log, checkEveryMs }) }
+  return {
+    calls,
+    listener: createNotificationListener({ url: store.url, channel: CHANNEL, onNotify, log, checkEveryMs }),
+  }
 }
 
 test('a listener reports connects and notifications, connects again, and ends with its connection', async () => {
@@ -65,7 +68,12 @@ test('a listener reports each check of its idle connection', async () => {
 })
 
 test('a listener that reaches no database is not connected, and ends at once', async () => {
-  const listener = createNotificationListener({ url: 'postgres://127.0.0.1:9/none', onNotify: () => {}, log })
+  const listener = createNotificationListener({
+    url: 'postgres://127.0.0.1:9/none',
+    channel: CHANNEL,
+    onNotify: () => {},
+    log,
+  })
   expect(listener.since()).toBeNull()
   await listener.close()
 })
@@ -83,7 +91,12 @@ test('a listener has ended when its close resolves, also while a server does not
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  const listener = createNotificationListener({ url: `postgres://127.0.0.1:${port}/none`, onNotify: () => {}, log })
+  const listener = createNotificationListener({
+    url: `postgres://127.0.0.1:${port}/none`,
+    channel: CHANNEL,
+    onNotify: () => {},
+    log,
+  })
   await eventually('it connects', () => open === 1)
   await listener.close()
   await new Promise((resolve) => setImmediate(resolve))

@@ -190,7 +190,8 @@ test('a writer of a set waits for another one, whose equal set it then sees', as
 test('the health of an index has the values of its chain, each null before its first', async () => {
   const empty = { indexed: null, heartbeat: null, audit: null, feesContradiction: null, upgrade: null }
   const observations = { waiting: 0, oldestSeconds: null }
-  expect(await readIndexHealth(database, 1)).toEqual({ ...empty, observations })
+  const withoutLog = { pending: 0, absent: 0, pruned: 0, oldestSeconds: null }
+  expect(await readIndexHealth(database, 1)).toEqual({ ...empty, observations, withoutLog })
   await upgrade(9n)
   await run('DELETE FROM unobserved')
   await audit(chainId, 'now()')

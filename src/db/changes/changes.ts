@@ -1,21 +1,19 @@
 import { asc, eq, gt, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import type { ChainId } from '../../protocol/chains.ts'
-import { ageOf } from '../columns.ts'
 import type { Handle } from '../pool.ts'
 import { changeCounter, changes, cursors } from '../schema-index.ts'
 import * as work from '../schema-work.ts'
 import { storedBlock } from '../stored.ts'
+import { CHANNEL } from './channel.ts'
 import { feedRows, newEpoch, server, writeFeed } from './feed.ts'
 import type { Touched } from './scopes.ts'
+import { checkedHead, storedHeadOf } from './stored-head.ts'
 
 /*
  * The change log, from processes that write the index to processes that cache answers. A change is a row, numbered in
  * commit order. A notification carries no data: it only reports that the log has grown. So a reader that missed
  * notifications, or that reads a replica with replication lag, still sees every change.
  */
-
-/** The PostgreSQL notification channel for commits. */
-export const CHANNEL = 'changes'
 
 /** How long a change is kept, in microseconds. A reader that was disconnected for longer drops all that it caches. */
 const KEEP_MICROSECONDS = 60_000_000
@@ -85,9 +83,9 @@ export type Reached = Readonly<Awaited<ReturnType<typeof reached>>[number]>
 
 /** Reads the progress of every chain that has an index. */
 export const reached = async (handle: Handle) => {
-  const { headTimestamp, source, reportedAt } = work.heartbeats
+  const look = { ...checkedHead, source: work.heartbeats.source }
   const rows = await handle
-    .select({ cursor: cursors, look: { headTimestamp, source, ageSeconds: ageOf(reportedAt) } })
+    .select({ cursor: cursors, look })
     .from(cursors)
     .leftJoin(work.heartbeats, eq(work.heartbeats.chainId, cursors.chainId))
   return rows.map(({ cursor, look }) => ({
@@ -97,8 +95,11 @@ export const reached = async (handle: Handle) => {
     heartbeat: look && {
       /** Its age in seconds. */
       ageSeconds: look.ageSeconds,
-      /** The head's time, in Unix seconds. */
-      headTimestamp: look.headTimestamp,
+      head: { number: look.headNumber, timestamp: look.headTimestamp },
+      /** The head for reads (`storedHeadOf`). */
+      stored: storedHeadOf(look),
+      /** Whether no log of the protocol lies between the block and the head. */
+      isQuiet: look.isQuiet && look.checkedNumber === look.headNumber,
       /** Whether logs report changes. Otherwise the index polls for them. */
       byLogs: look.source === 'logs',
     },

@@ -3,7 +3,6 @@ import { backoffMs } from '../../lib/backoff.ts'
 import { errorText } from '../../lib/errors.ts'
 import { sleep } from '../../lib/lifecycle.ts'
 import type { Logger } from '../../lib/log.ts'
-import { CHANNEL } from './changes.ts'
 
 /** How often an idle connection is checked, in milliseconds, which bounds the delay by a lost notification. */
 const CHECK_EVERY_MS = 500
@@ -15,19 +14,20 @@ const ANSWER_WITHIN_MS = 1_000
 const MAX_PAUSE_MS = 1_000
 
 /**
- * Listens for change notifications on a dedicated connection. It must reach the server directly: a pooler that assigns
- * connections per transaction does not forward notifications. Reconnects until it is closed. Calls `onNotify` after
- * each connect, notification and check.
+ * Listens for the notifications of a channel on a dedicated connection. It must reach the server directly: a pooler that assigns
+ * connections per transaction does not forward notifications. Reconnects until it is closed. Calls `onNotify` with the
+ * text of each notification, and with null after each connect and check.
  *
- * @example const listener = createNotificationListener({ url, onNotify: () => refresh(), log })
+ * @example const listener = createNotificationListener({ url, channel: CHANNEL, onNotify: () => refresh(), log })
  */
 export const createNotificationListener = (deps: {
   readonly url: string
-  readonly onNotify: () => void
+  readonly channel: string
+  readonly onNotify: (payload: string | null) => void
   readonly log: Logger
   readonly checkEveryMs?: number
 }) => {
-  const { url, onNotify, log, checkEveryMs = CHECK_EVERY_MS } = deps
+  const { url, channel, onNotify, log, checkEveryMs = CHECK_EVERY_MS } = deps
   const stop = new AbortController()
   let since: number | null = null
 
@@ -38,19 +38,19 @@ export const createNotificationListener = (deps: {
       connectionTimeoutMillis: ANSWER_WITHIN_MS,
       query_timeout: ANSWER_WITHIN_MS,
       keepAlive: true,
-      application_name: 'fx-protection changes',
+      application_name: `fx-protection ${channel}`,
     })
     const lost = new AbortController()
     const lose = (): void => lost.abort()
     client.on('error', lose)
     client.on('end', lose)
-    client.on('notification', onNotify)
+    client.on('notification', ({ payload = '' }) => onNotify(payload))
     try {
       await client.connect()
-      await client.query(`LISTEN ${CHANNEL}`)
+      await client.query(`LISTEN ${channel}`)
       since = performance.now()
-      onNotify()
-      for (const signal = AbortSignal.any([lost.signal, stop.signal]); ; onNotify()) {
+      onNotify(null)
+      for (const signal = AbortSignal.any([lost.signal, stop.signal]); ; onNotify(null)) {
         await sleep(checkEveryMs, signal)
         if (signal.aborted) return
         await client.query('SELECT 1')

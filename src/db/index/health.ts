@@ -3,6 +3,7 @@ import type { Database } from '../pool.ts'
 import { readAudit } from './audits.ts'
 import { readFeesContradiction } from './fees.ts'
 import { readHeartbeat } from './heartbeat.ts'
+import { readLogGaps } from './log-gaps.ts'
 import { readCursor } from './progress.ts'
 import { refreshLag } from './refresh-queue.ts'
 import { lastUpgrade } from './upgrades.ts'
@@ -19,6 +20,8 @@ export const readIndexHealth = async (database: Database, chainId: ChainId) => {
     heartbeat: await readHeartbeat(handle, chainId),
     audit: await readAudit(handle, chainId),
     feesContradiction: await readFeesContradiction(handle, chainId),
+    /** The rows that lack their log. */
+    withoutLog: await readLogGaps(handle, chainId),
     /** The newest change of the diamond's functions. */
     upgrade: await lastUpgrade(handle, chainId),
   }))

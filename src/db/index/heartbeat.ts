@@ -1,6 +1,9 @@
 import { and, eq, gt, sql } from 'drizzle-orm'
 import { z } from 'zod'
 import type { ChainId } from '../../protocol/chains.ts'
+import type { RawLog } from '../../protocol/packed-log.ts'
+import { CHANNEL } from '../changes/channel.ts'
+import { checkedHead, storedHeadOf } from '../changes/stored-head.ts'
 import { ageOf } from '../columns.ts'
 import type { Handle } from '../pool.ts'
 import * as work from '../schema-work.ts'
@@ -34,8 +37,10 @@ export type NodeStatus = z.output<typeof NodeStatus>
 
 /** The leader's report on a chain. */
 export type Heartbeat = {
-  /** The newest block; `timestamp` in Unix seconds. */
-  readonly head: Pick<StoredBlock, 'number' | 'timestamp'>
+  /** The newest block. */
+  readonly head: StoredBlock
+  /** Whether no log of the protocol lies between the cursor and the head. */
+  readonly isQuiet: boolean
   /** The last block at which the ids of the index and of the chain were compared and equal; null before the first. */
   readonly proven: StoredBlock | null
   readonly source: 'logs' | 'ids'
@@ -44,13 +49,19 @@ export type Heartbeat = {
   readonly nodes: NodeStatus
 }
 
-/** Stores the leader's report as of now. A null `proven` keeps the stored proof until a rollback deletes it. */
+/**
+ * Stores the leader's report as of now, and notifies processes that read at the head. A null `proven` keeps the stored
+ * proof until a rollback deletes it.
+ */
 export const saveHeartbeat = async (handle: Handle, chainId: ChainId, heartbeat: Heartbeat): Promise<void> => {
-  const { head, proven, source, problem, nodes } = heartbeat
+  const { head, isQuiet, proven, source, problem, nodes } = heartbeat
   const row = {
     reportedAt: sql`now()`,
     headNumber: head.number,
     headTimestamp: head.timestamp,
+    checkedNumber: head.number,
+    headHash: head.hash,
+    isQuiet,
     ...(proven && { provenNumber: proven.number, provenHash: proven.hash, provenTimestamp: proven.timestamp }),
     source,
     trouble: problem,
@@ -60,6 +71,24 @@ export const saveHeartbeat = async (handle: Handle, chainId: ChainId, heartbeat:
     .insert(work.heartbeats)
     .values({ chainId, ...row })
     .onConflictDoUpdate({ target: work.heartbeats.chainId, set: row })
+  await handle.execute(sql`SELECT pg_notify(${CHANNEL}, '')`)
+}
+
+/** Stores why the leader cannot report now. The time of its last report stays. */
+export const saveProblem = async (handle: Handle, chainId: ChainId, problem: string): Promise<void> => {
+  await handle.update(work.heartbeats).set({ trouble: problem }).where(eq(work.heartbeats.chainId, chainId))
+}
+
+/** Counts logs that this build does not know. The newest one is kept for operators. */
+export const noteUnknownLogs = async (
+  handle: Handle,
+  chainId: ChainId,
+  many: number,
+  { topics: [topic], blockNumber }: Pick<RawLog, 'topics' | 'blockNumber'>,
+): Promise<void> => {
+  const { unknownLogs } = work.heartbeats
+  const set = { unknownLogs: sql`${unknownLogs} + ${many}`, unknownTopic: topic ?? null, unknownBlock: blockNumber }
+  await handle.update(work.heartbeats).set(set).where(eq(work.heartbeats.chainId, chainId))
 }
 
 /** Deletes the proof of a block above `number`, which a reorg removed. */
@@ -79,12 +108,22 @@ export const readHeartbeat = async (handle: Handle, chainId: ChainId) => {
   if (found === undefined) return null
   const { row, ageSeconds } = found
   const { provenNumber: number, provenHash: hash, provenTimestamp: timestamp } = row
-  const heartbeat: Heartbeat = {
+  const heartbeat: Omit<Heartbeat, 'head'> & { readonly head: Pick<StoredBlock, 'number' | 'timestamp'> } = {
     head: { number: row.headNumber, timestamp: row.headTimestamp },
+    isQuiet: row.isQuiet && row.checkedNumber === row.headNumber,
     proven: number === null || hash === null || timestamp === null ? null : { number, hash, timestamp },
     source: row.source,
     problem: row.trouble,
     nodes: NodeStatus.parse(row.endpoints),
   }
-  return { ...heartbeat, at: row.reportedAt, ageSeconds }
+  const { unknownLogs: many, unknownTopic: topic, unknownBlock: block } = row
+  /** The newest log that no build knew, and how many there were; null without one. */
+  const unknownLogs = topic === null || block === null ? null : { many, topic, block }
+  return { ...heartbeat, unknownLogs, at: row.reportedAt, ageSeconds }
+}
+
+/** The head that the leader has stored; null before the first, and by a build that stores no hash. */
+export const readStoredHead = async (handle: Handle, chainId: ChainId) => {
+  const [row] = await handle.select(checkedHead).from(work.heartbeats).where(eq(work.heartbeats.chainId, chainId))
+  return row === undefined ? null : storedHeadOf(row)
 }

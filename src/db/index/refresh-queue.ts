@@ -112,7 +112,7 @@ export const requestMemberRefresh = async (
   chainId: ChainId,
   subject: MemberKind,
   eventIds: readonly bigint[],
-  fromBlock: bigint,
+  fromBlock: FromBlock,
 ) => {
   if (eventIds.length === 0) return
   const members = sql`SELECT chain_id, ${subject}, id, ${fromBlock}::bigint FROM ${entityTables[subject].facts}
@@ -150,7 +150,7 @@ export const requestEventRefresh = async (
   chainId: ChainId,
   subject: MemberKind,
   ids: readonly bigint[],
-  fromBlock: bigint,
+  fromBlock: FromBlock,
 ) => {
   if (ids.length === 0) return
   const events = sql`SELECT DISTINCT chain_id, 'event', event_id, ${fromBlock}::bigint FROM ${entityTables[subject].facts}

@@ -20,6 +20,7 @@ import * as t from '../schema.ts'
 import { anchors, cursors, refreshQueue, rollbacks, settlementLogs, upgrades } from '../schema-index.ts'
 import { blockColumns, entityTables, type StoredBlock } from '../stored.ts'
 import { deleteProof } from './heartbeat.ts'
+import { cutGaps } from './log-gaps.ts'
 import { byKind } from './progress.ts'
 import { lockRefreshQueue, onConflictRaiseVersion, requestRefresh } from './refresh-queue.ts'
 import { type Draft, insertSettlements, settlementsAbove } from './settlements.ts'
@@ -126,8 +127,8 @@ export const deleteSomeObservations = async (
 }
 
 /**
- * Rolls the index back to `ancestor`: deletes facts, fee rates, observations, anchors and proofs above it, requests a refresh of
- * the entities whose observations were deleted, moves the cursor to the newest remaining block up to which facts are
+ * Rolls the index back to `ancestor`: deletes facts, fee rates, observations, gaps, anchors and proofs above it, requests a
+ * refresh of the entities whose observations were deleted, moves the cursor to the newest remaining block up to which facts are
  * complete, and records the rollback. Without an ancestor the chain's index starts again from the first block.
  */
 export const rollBack = async (
@@ -160,6 +161,7 @@ export const rollBack = async (
   await removeAbove(t.chainObservations)
   await removeAbove(upgrades)
   await removeAbove(settlementLogs)
+  await cutGaps(handle, chainId, ancestorNumber)
   await requestRefresh(handle, chainId, [{ subject: 'chain', id: 0n }])
   await removeAbove(anchors)
   await deleteProof(handle, chainId, ancestorNumber)

@@ -9,10 +9,10 @@ export type Tip = {
   /** The block up to which facts are complete. */
   readonly block: StoredBlock
   /**
-   * From the worker's last heartbeat: the time of the newest block in Unix seconds, and the heartbeat's age in seconds.
-   * Null before the first.
+   * From the worker's last heartbeat: the time of the newest block in Unix seconds, whether nothing is left to index up
+   * to it, and the heartbeat's age in seconds. Null before the first.
    */
-  readonly head: { readonly timestamp: bigint; readonly ageSeconds: number } | null
+  readonly head: { readonly timestamp: bigint; readonly isQuiet: boolean; readonly ageSeconds: number } | null
   /** The chain's last rollback; 0 when there was none. */
   readonly rollback: bigint
   /** Whether the index was rolled back to below the bound of the list since its first page was read. */
@@ -46,7 +46,7 @@ const isRefreshing = `coalesce((SELECT (SELECT min(noted) <= r.last_note
 export const tipsText = (needed: { readonly reorged: boolean; readonly refreshing: boolean }): string =>
   `(SELECT string_agg(concat_ws(',', query.chain_id, query.tip_number, '0x' || encode(query.tip_hash, 'hex'), query.tip_timestamp,
     coalesce((SELECT max(seq) FROM rollbacks WHERE chain_id = query.chain_id), 0), ${needed.reorged ? isReorged : 'false'},
-    ${needed.refreshing ? isRefreshing : 'false'}, l.head_timestamp, extract(epoch FROM clock_timestamp() - l.looked_at)), '${RECORD}')
+    ${needed.refreshing ? isRefreshing : 'false'}, l.head_timestamp, l.is_quiet AND l.checked_number = l.head_number, extract(epoch FROM clock_timestamp() - l.looked_at)), '${RECORD}')
   FROM query LEFT JOIN looks l USING (chain_id))`
 
 const isHex = (text: string): text is Hex => text.startsWith('0x')
@@ -54,14 +54,15 @@ const isHex = (text: string): text is Hex => text.startsWith('0x')
 /** Parses the text of tips. It has no tip for chains that are not indexed yet. */
 export const parseTips = (text: string | null | undefined): Tip[] =>
   (text ?? '').split(RECORD).flatMap((line): Tip[] => {
-    const [id, number = '', hash = '', timestamp = '', rollback = '', reorged, refreshing, headAt, age] =
+    const [id, number = '', hash = '', timestamp = '', rollback = '', reorged, refreshing, headAt, quiet, age] =
       line.split(',')
     if (!isHex(hash)) return []
     return [
       {
         chainId: Number(id),
         block: { number: BigInt(number), hash, timestamp: BigInt(timestamp) },
-        head: headAt === undefined ? null : { timestamp: BigInt(headAt), ageSeconds: Number(age) },
+        head:
+          headAt === undefined ? null : { timestamp: BigInt(headAt), isQuiet: quiet === 't', ageSeconds: Number(age) },
         rollback: BigInt(rollback),
         reorged: reorged === 't',
         isRefreshing: refreshing === 't',

@@ -77,7 +77,7 @@ const request = async (chainId: number, id = 1, fromBlock: number | null = 0): P
 test('a tip has the block, the head and the age of the heartbeat of its own chain', async () => {
   await database.run((handle) =>
     saveHeartbeat(handle, 56, {
-      ...{ head: blockOf(9n), proven: null, source: 'logs', problem: null },
+      ...{ head: blockOf(9n), proven: null, isQuiet: false, source: 'logs', problem: null },
       nodes: { endpoints: [], halted: false, hasLogs: true },
     }),
   )

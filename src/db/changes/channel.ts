@@ -1,0 +1,2 @@
+/** The PostgreSQL notification channel for commits and for new heads. */
+export const CHANNEL = 'changes'

@@ -1,0 +1,62 @@
+import { kinds } from '../../protocol/entities.ts'
+import type { FeeLog, Hint } from '../../protocol/logs.ts'
+import { announce } from '../changes/changes.ts'
+import { type Touched, touchedByIds, touchedByMembers, union } from '../changes/scopes.ts'
+import type { Database } from '../pool.ts'
+import type { StoredBlock } from '../stored.ts'
+import { completeFees, insertFees } from './fees.ts'
+import { writeHints } from './hints.ts'
+import { deferGap, fillRows, isSameGap, type LogGap, shortenGap } from './log-gaps.ts'
+import { byKind, holdAnchor } from './progress.ts'
+import { lockRefreshQueue } from './refresh-queue.ts'
+import type { Dated, DatedFact } from './write.ts'
+
+/** The logs of a gap from a block up to the newest one that was to be read. */
+export type GapLogs = {
+  readonly from: bigint
+  readonly facts: readonly DatedFact[]
+  readonly hints: readonly Hint[]
+  readonly fees: readonly Dated<FeeLog>[]
+}
+
+/**
+ * Stores logs of a gap: rows that lack their log get its values, and everything that shows them changes. Returns how
+ * many rows got theirs, and whether all logs of the gap were read and rows still lack theirs. Stores nothing when the
+ * gap has changed since it was read, and throws AnchorLost after a rollback of the anchor.
+ */
+export const storeGapLogs = (
+  database: Pick<Database, 'transaction'>,
+  gap: LogGap,
+  anchor: StoredBlock,
+  logs: GapLogs,
+): Promise<{ readonly filled: number; readonly lacks: boolean }> =>
+  database.transaction(async (handle) => {
+    const { chainId } = gap
+    await lockRefreshQueue(handle, chainId)
+    await holdAnchor(handle, chainId, anchor)
+    if (!(await isSameGap(handle, gap))) return { filled: 0, lacks: false }
+    const facts = byKind(logs.facts)
+    const touched: Touched[] = []
+    let filled = 0
+    for (const kind of kinds) {
+      const ids = await fillRows(handle, chainId, kind, facts[kind])
+      filled += ids.length
+      touched.push(await touchedByIds(handle, chainId, kind, ids))
+      // The fees of deposits and positions depend on the log of their event.
+      if (kind === 'event') touched.push(await touchedByMembers(handle, chainId, ids))
+    }
+    await insertFees(handle, chainId, logs.fees)
+    // No read waits for the refresh: the logs may be old.
+    await writeHints(handle, chainId, logs.hints, null)
+    const lacks = await shortenGap(handle, gap, logs.from)
+    await announce(handle, chainId, union([...touched, await completeFees(handle, chainId)]))
+    return { filled, lacks }
+  })
+
+/** Stores that no node has the log of some row of a gap. */
+export const markAbsent = (database: Pick<Database, 'transaction'>, gap: LogGap): Promise<void> =>
+  database.transaction(async (handle) => {
+    await lockRefreshQueue(handle, gap.chainId)
+    await deferGap(handle, gap, { state: 'absent' })
+    await announce(handle, gap.chainId, await completeFees(handle, gap.chainId))
+  })
