@@ -12,19 +12,19 @@ import {
   union,
 } from '../db/changes/scopes.ts'
 import { insertFees } from '../db/index/fees.ts'
+import { noteUnknownLogs } from '../db/index/heartbeat.ts'
+import { idsIn, writeHints } from '../db/index/hints.ts'
 import { holdLease, type Lease } from '../db/index/lease.ts'
+import { addGap, type GapRange } from '../db/index/log-gaps.ts'
 import { byKind } from '../db/index/progress.ts'
 import {
   type IdRange,
   idRangesOf,
   lockRefreshQueue,
   type RefreshSubject,
-  requestEventRefresh,
-  requestMemberRefresh,
   requestRefresh,
   requestSettlementRefresh,
 } from '../db/index/refresh-queue.ts'
-import { insertSettlementLogs } from '../db/index/settlements.ts'
 import { recordUpgrade } from '../db/index/upgrades.ts'
 import {
   addAnchor,
@@ -40,16 +40,21 @@ import type { Copy, Database, Handle } from '../db/pool.ts'
 import { cursors } from '../db/schema-index.ts'
 import type { StoredBlock } from '../db/stored.ts'
 import type { ChainId } from '../protocol/chains.ts'
-import { type Kind, kinds, type MemberKind, memberKinds } from '../protocol/entities.ts'
+import { kinds } from '../protocol/entities.ts'
 import type { FeeLog, Hint } from '../protocol/logs.ts'
+import type { RawLog } from '../protocol/packed-log.ts'
 
 /** The content of one write: facts and the hints of logs, as of a block. */
 type Written = {
   readonly block: StoredBlock
   readonly facts: readonly DatedFact[]
   readonly hints: readonly Hint[]
-  /** The fee rates that logs set; null when not all logs after the last write are known. */
-  readonly fees: readonly Dated<FeeLog>[] | null
+  /** The logs that this build does not know. What they may have changed is among the hints. */
+  readonly unknown: readonly RawLog[]
+  /** The fee rates that logs set. */
+  readonly fees: readonly Dated<FeeLog>[]
+  /** The blocks up to this one of which not all logs are known; null when all are. */
+  readonly gap: GapRange | null
   /** Whether facts are complete up to the block. */
   readonly complete: boolean
   /** Whether to read the protocol's own state: on the first write of a chain, and where no log reports its changes. */
@@ -76,28 +81,18 @@ const BACKFILL_FACTS = 2_000
 const protocolState: RefreshSubject = { subject: 'chain', id: 0n }
 
 /**
- * The subjects that facts and hints change: with a deposit or position also its event, with an event also the
- * protocol's count.
+ * The subjects that facts change: with a deposit or position also its event, with an event also the protocol's count.
  */
-const changedBy = ({ facts, hints, protocol }: Written): (RefreshSubject | IdRange)[] => {
+const changedBy = ({ facts, protocol }: Written): (RefreshSubject | IdRange)[] => {
   const made = byKind(facts)
   const touched = new Set(facts.flatMap((fact) => (fact.kind === 'event' ? [] : fact.eventId)))
   for (const { id } of made.event) touched.delete(id)
   return [
     ...kinds.flatMap((kind) => idRangesOf(kind, made[kind])),
     ...[...touched].map((id) => ({ subject: 'event', id }) as const),
-    ...hints.map((hint) => ('id' in hint ? { subject: hint.subject, id: hint.id } : protocolState)),
     ...(protocol || made.event.length > 0 ? [protocolState] : []),
   ]
 }
-
-/** The entities of a kind that hints name. */
-const idsIn = (hints: readonly Hint[], kind: Kind): bigint[] =>
-  hints.flatMap((hint) => ('id' in hint && hint.subject === kind ? hint.id : []))
-
-/** The events whose deposits or positions may all have changed, according to hints. */
-const eventsWith = (hints: readonly Hint[], member: MemberKind): bigint[] =>
-  hints.flatMap((hint) => (hint.subject === 'event' && hint.members.includes(member) ? hint.id : []))
 
 export const createCommits = (deps: {
   readonly chainId: ChainId
@@ -143,22 +138,21 @@ export const createCommits = (deps: {
   return {
     write: (lease, written) =>
       commit(lease, async (handle, copy) => {
-        const { block, facts, hints, fees, complete } = written
+        const { block, facts, hints, unknown, fees, gap, complete } = written
         // Locked before any row, as in every transaction that writes requests and rows: another order could deadlock.
         await lockRefreshQueue(handle, chainId)
         await insertFacts(copy, chainId, facts)
-        await insertFees(handle, chainId, fees ?? [])
-        await insertSettlementLogs(handle, chainId, hints)
+        await insertFees(handle, chainId, fees)
+        if (gap !== null) await addGap(handle, chainId, gap)
         await requestRefresh(handle, chainId, changedBy(written), block.number)
-        for (const kind of memberKinds) {
-          await requestEventRefresh(handle, chainId, kind, idsIn(hints, kind), block.number)
-          await requestMemberRefresh(handle, chainId, kind, eventsWith(hints, kind), block.number)
-        }
+        await writeHints(handle, chainId, hints, block.number)
         for (const hint of hints) if (hint.subject === 'code') await recordUpgrade(handle, chainId, hint)
         await requestSettlementRefresh(handle, chainId, block)
         await addAnchor(handle, chainId, block, complete)
         const touched = await touchedBy(handle, written)
-        if (complete) await moveCursor(handle, chainId, block, { hasFees: fees !== null })
+        if (complete) await moveCursor(handle, chainId, block, { hasFees: gap === null })
+        const newest = unknown.at(-1)
+        if (newest !== undefined) await noteUnknownLogs(handle, chainId, unknown.length, newest)
         await pruneAnchors(handle, chainId, block.number)
         await announce(handle, chainId, union([touched, await feedStateOf(handle, written)]))
       }),

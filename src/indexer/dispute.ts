@@ -1,7 +1,8 @@
 import type { Chain } from '../chain/chain.ts'
 import { isImplausibleHead } from '../chain/endpoints/ranking.ts'
-import { getBlock } from '../chain/rpc/requests.ts'
+import { type Block, getBlock } from '../chain/rpc/requests.ts'
 import type { StoredBlock } from '../db/stored.ts'
+import { max } from '../lib/fixed.ts'
 import type { Logger } from '../lib/log.ts'
 
 /** Decides whether a block that an endpoint denies is orphaned. */
@@ -9,8 +10,9 @@ export type Dispute = {
   /**
    * Asks every endpoint about a block. Returns null while the block is valid, or else the endpoints whose answers to
    * trust. A block is orphaned when no endpoint has it, when more endpoints agree on another block than still have it,
-   * or when the endpoints that have it have stopped while the others advanced. Endpoints that deny it in any other case
-   * are penalized. Throws `service_unavailable` when no endpoint answers.
+   * when the endpoints that have it have stopped while the others advanced, or when the heads of all endpoints have been
+   * below it for ten seconds. Endpoints that deny it in any other case are penalized. Throws `service_unavailable` when
+   * no endpoint answers.
    */
   resolve(block: Pick<StoredBlock, 'number' | 'hash'>): Promise<readonly number[] | null>
   /** A sentence about a disagreement of endpoints in the last minute; null when there was none. */
@@ -30,8 +32,14 @@ const STOPPED_SECONDS = 5n
  */
 const SINGLE_ANSWER_MS = 10_000
 
+/** How long every head has to be below a block until the block does not count any more, in milliseconds. */
+const ABOVE_MS = 10_000
+
 /** How long a disagreement is reported, in milliseconds. */
 const REPORT_MS = 60_000
+
+/** The head of an endpoint. */
+type Known = { readonly endpoint: number; readonly head: Block }
 
 /**
  * A single denial may come from a node on another fork, and every rollback deletes rows. So a denial needs
@@ -48,6 +56,7 @@ export const createDispute = ({
   readonly now?: () => number
 }): Dispute => {
   let denied: { readonly number: bigint; readonly hash: string; readonly since: number } | null = null
+  let above: { readonly hash: string; readonly since: number } | null = null
   let disagreement: { readonly message: string; readonly at: number } | null = null
 
   const report = (message: string): void => {
@@ -67,14 +76,31 @@ export const createDispute = ({
     return before !== null && (length === 1 || now() - before.since >= SINGLE_ANSWER_MS)
   }
 
+  /** Decides about a block that no endpoint has at its number: heads below it may only lag for a while. */
+  const resolveAbsent = (number: bigint, hash: string, heads: readonly Known[]): readonly number[] | null => {
+    const gap = heads.find((it) => it.head.number >= number)
+    const newest = heads.map((it) => it.head.number).reduce(max, 0n)
+    if (gap !== undefined) {
+      report(`a node with block ${gap.head.number} has no block ${number}`)
+      chain.penalize(gap.endpoint, `it has no block ${number}, below its newest block`)
+      return null
+    }
+    report(`the index is at block ${number}, above the newest block of every node, ${newest}`)
+    if (above?.hash !== hash) above = { hash, since: now() }
+    return now() - above.since < ABOVE_MS ? null : heads.map(({ endpoint }) => endpoint)
+  }
+
   return {
     async resolve({ number, hash }) {
       const all = await chain.queryAllEndpoints({ block: getBlock(number), head: getBlock('latest') })
-      const answers = all.flatMap(({ endpoint, outcomes: { block, head } }) =>
-        block.ok && block.value !== null && head.ok && head.value !== null
-          ? [{ endpoint, hash: block.value.hash, at: head.value.timestamp }]
-          : [],
+      const heads = all.flatMap(({ endpoint, outcomes: { block, head } }) =>
+        block.ok && head.ok && head.value !== null ? [{ endpoint, head: head.value, block: block.value }] : [],
       )
+      const answers = heads.flatMap(({ endpoint, head, block }) =>
+        block === null ? [] : [{ endpoint, hash: block.hash, at: head.timestamp }],
+      )
+      if (heads.length > 0 && answers.length === 0) return resolveAbsent(number, hash, heads)
+      above = null
       const deniers = answers.filter((it) => it.hash !== hash)
       const holders = answers.filter((it) => it.hash === hash)
       const [first] = deniers
@@ -101,6 +127,7 @@ export const createDispute = ({
     problem: () => (disagreement !== null && now() - disagreement.at < REPORT_MS ? disagreement.message : null),
     confirm() {
       denied = null
+      above = null
     },
   }
 }

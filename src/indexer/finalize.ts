@@ -1,7 +1,14 @@
 import type { Chain } from '../chain/chain.ts'
-import { getBlock } from '../chain/rpc/requests.ts'
+import { type Block, getBlock } from '../chain/rpc/requests.ts'
 import { finalizeSettlements, newestNotFinal } from '../db/index/settlements.ts'
 import type { Database } from '../db/pool.ts'
+import { nullIfUnavailable } from '../lib/errors.ts'
+
+/** The newest block that no reorg replaces; null when no node returns it. */
+export const finalBlock = async (chain: Pick<Chain, 'send'>): Promise<Block | null> => {
+  const { finalized } = (await chain.send({ finalized: getBlock('finalized') }).catch(nullIfUnavailable)) ?? {}
+  return finalized?.ok === true ? finalized.value : null
+}
 
 /**
  * Reports the settlements of a chain whose blocks became final. Asks the nodes only while there are others. Throws what

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import type { Chain } from '../chain/chain.ts'
-import { saveHeartbeat } from '../db/index/heartbeat.ts'
+import { saveHeartbeat, saveProblem } from '../db/index/heartbeat.ts'
 import {
   EXTENDED_EVERY,
   extendLease,
@@ -16,6 +16,7 @@ import { backoffMs, isLogged } from '../lib/backoff.ts'
 import { errorText } from '../lib/errors.ts'
 import { sleep } from '../lib/lifecycle.ts'
 import type { Logger } from '../lib/log.ts'
+import type { Demand } from './demand.ts'
 import { createStep, type StepResult } from './step.ts'
 
 export type FollowDeps = {
@@ -27,8 +28,10 @@ export type FollowDeps = {
    * this session.
    */
   readonly session: Database
-  /** The pause between two probes of a chain without news, in milliseconds. */
-  readonly pollMs: number
+  /** The pauses between two polls, in milliseconds: while no client waits for news, and while one does. */
+  readonly pollMs: { readonly idle: number; readonly fast: number }
+  /** What readers wait for. */
+  readonly demand: Demand
   /** Called after each step that wrote, because it may have requested observations. */
   readonly onWrite: () => void
   readonly log: Logger
@@ -41,10 +44,16 @@ export type FollowDeps = {
 /** The lifetime of a lease that is not extended. */
 const LEASE_TTL_MS = 2_500
 
+/** Pauses of a quiet chain between two proofs of the index. */
+const PROVE_EVERY = 6
+
 /** The longest pause after a fault, in milliseconds. It bounds the delay after a node or the database recovers. */
 const MAX_PAUSE_MS = 1_000
 
-/** How often the heartbeat is stored, in milliseconds. It is stored at once when the problem changes. */
+/**
+ * How often the heartbeat is stored while the index catches up, in milliseconds. It is stored at once when the problem
+ * changes, and with each poll near the head.
+ */
 const HEARTBEAT_EVERY_MS = 1_000
 
 /**
@@ -52,22 +61,23 @@ const HEARTBEAT_EVERY_MS = 1_000
  * fault of a node or of the database does not end it: each fault is logged and followed by a pause that grows with the
  * number of consecutive faults.
  *
- * @example await follow({ chain, database, session, pollMs: 500, onWrite, log }, controller.signal)
+ * @example await follow({ chain, database, session, pollMs, demand, onWrite, log }, controller.signal)
  */
 export const follow = async (deps: FollowDeps, signal: AbortSignal): Promise<void> => {
-  const { chain, database, session, pollMs, onWrite, log, leaseTtlMs = LEASE_TTL_MS } = deps
+  const { chain, database, session, pollMs, demand, onWrite, log, leaseTtlMs = LEASE_TTL_MS } = deps
   const clock = deps.now ?? (() => performance.now())
   const { chainId } = chain
   const holder = randomUUID()
-  const step = createStep({ chain, database, leaseTtlMs, log })
+  const step = createStep({ chain, database, leaseTtlMs, log, proveEveryMs: PROVE_EVERY * pollMs.idle })
   let lease: Lease | null = null
   let faults = 0
   let reported: { readonly at: number; readonly problem: string | null } | null = null
 
-  const report = async (current: Lease, { head, proven, source, problem }: StepResult): Promise<void> => {
+  const report = async (current: Lease, result: StepResult): Promise<void> => {
+    const { head, isQuiet, proven, source, problem, left } = result
     const now = clock()
-    if (reported?.problem === problem && now - reported.at < HEARTBEAT_EVERY_MS) return
-    const heartbeat = { head, proven, source, problem, nodes: chain.status() }
+    if (left === 'work' && reported?.problem === problem && now - reported.at < HEARTBEAT_EVERY_MS) return
+    const heartbeat = { head, isQuiet, proven, source, problem, nodes: chain.status() }
     await database.transaction(async (handle) => {
       // A worker that has lost the lease must not report a proof.
       await holdLease(handle, current, leaseTtlMs)
@@ -102,18 +112,21 @@ export const follow = async (deps: FollowDeps, signal: AbortSignal): Promise<voi
       if (lease === null) return leaseTtlMs / 8
       log.info({ chainId, epoch: lease.epoch.toString() }, 'following')
     }
-    const result = await step(lease)
+    const result = await step(lease, demand.wanted())
     await report(lease, result)
     faults = 0
-    if (result.did !== 'idle') onWrite()
-    const isBehind = result.did === 'rolled back' || (result.did === 'advanced' && result.proven === null)
-    return isBehind ? 0 : pollMs
+    if (result.isWritten) onWrite()
+    if (result.left === 'work') return 0
+    return result.left === 'a decision' || demand.isFast() ? pollMs.fast : pollMs.idle
   }
 
   const extensions = setInterval(extend, leaseTtlMs * EXTENDED_EVERY)
   while (!signal.aborted) {
     try {
-      await sleep(await iterate(), signal)
+      const began = clock()
+      const pause = await iterate()
+      // The pause of a poll begins with it, so that a slow node does not make polls rarer.
+      await demand.pause(pause === 0 ? 0 : Math.max(pause - (clock() - began), pause / 2), signal)
     } catch (fault) {
       if (signal.aborted) break
       if (fault instanceof LeaseLost) lease = null
@@ -121,6 +134,8 @@ export const follow = async (deps: FollowDeps, signal: AbortSignal): Promise<voi
       faults += 1
       if (isLogged(faults))
         log.warn({ chainId, fault: errorText(fault), faults, pauseMs: Math.round(pause) }, 'index step failed')
+      if (lease !== null && faults > 1)
+        await database.run((handle) => saveProblem(handle, chainId, errorText(fault))).catch(() => {})
       await sleep(pause, signal)
     }
   }

@@ -1,24 +1,26 @@
 import type { Chain } from '../chain/chain.ts'
-import { toServiceError } from '../chain/rpc/errors.ts'
+import { LogsPruned, toServiceError } from '../chain/rpc/errors.ts'
 import { type Block, getBlock, viewCall } from '../chain/rpc/requests.ts'
 import type { Outcome } from '../chain/rpc/transport.ts'
 import type { LastIds } from '../db/index/progress.ts'
 import type { Dated, DatedFact } from '../db/index/write.ts'
 import type { StoredBlock } from '../db/stored.ts'
-import { decodeLog, type Fact, type FeeLog, feeLogsIn, feeLogTopic, type Hint } from '../protocol/logs.ts'
+import { decodeLog, type Fact, type FeeLog, feeLogsIn, type Hint, isKnownTopic } from '../protocol/logs.ts'
 import type { RawLog } from '../protocol/packed-log.ts'
 import { noneExists, recordCall } from './existence.ts'
 import { absentWith } from './gaps.ts'
 
 /**
- * The content of a range of blocks, its last block, and the endpoint that returned its logs. `complete` is whether no
- * further entity exists at that block; null when that was not checked.
+ * The content of a range of blocks, its last block, and the endpoint that returned its logs. `unknown` are logs that
+ * this build does not know. `complete` is whether no further entity exists at that block; null when that was not
+ * checked.
  */
 export type Range = {
   readonly block: Block
   readonly facts: readonly DatedFact[]
   readonly hints: readonly Hint[]
   readonly fees: readonly Dated<FeeLog>[]
+  readonly unknown: readonly RawLog[]
   readonly endpoint: number
   readonly complete: boolean | null
 }
@@ -34,6 +36,9 @@ export class ChainMoved extends Error {
   override readonly name = 'ChainMoved'
 }
 
+/** Whether nodes refused a range because they do not have logs as old as these any more. */
+export const isPruned = (fault: unknown): boolean => fault instanceof LogsPruned
+
 /**
  * Fetches the blocks from..upTo, or as many as a node takes at once, of a chain whose newest block is `head`. Throws
  * ChainMoved, or what `Chain.logs` throws.
@@ -43,25 +48,12 @@ export const fetchRange = async (
   { from, upTo, head }: { readonly from: bigint; readonly upTo: bigint; readonly head: Block },
 ): Promise<Fetched> => {
   const { endpoint, logs, last, before } = await chain.logs({ from, upTo })
-  const { facts, hints, fees } = sort(chain, endpoint, { logs, from, last })
+  const { facts, hints, fees, unknown } = sort(chain, endpoint, { logs, from, last })
   const isSettled = head.timestamp - last.timestamp >= SETTLED_SECONDS
   const known = isSettled ? blocksOf(logs, before, last) : new Map<bigint, Block>()
   const headers = await headersOf(chain, [...facts, ...fees], last, known)
-  const created = { facts: dated(facts, headers), hints, fees: dated(fees, headers) }
+  const created = { facts: dated(facts, headers), hints, fees: dated(fees, headers), unknown }
   return { before, block: last, ...created, endpoint, complete: null }
-}
-
-/**
- * Fetches the logs that set fee rates, and no others, in the blocks from..upTo or as many as a node takes at once.
- * Throws ChainMoved, or what `Chain.logs` throws.
- */
-export const fetchFees = async (
-  chain: Chain,
-  { from, upTo }: { readonly from: bigint; readonly upTo: bigint },
-): Promise<Pick<Fetched, 'before' | 'block' | 'fees'>> => {
-  const { endpoint, logs, last, before } = await chain.logs({ from, upTo, topics: [feeLogTopic] })
-  const { fees } = sort(chain, endpoint, { logs, from, last })
-  return { before, block: last, fees: dated(fees, await headersOf(chain, fees, last, new Map())) }
 }
 
 /**
@@ -83,7 +75,7 @@ export const fetchTip = async (
   const from = cursor.number + 1n
   // The logs of the same answer may be newer than its head.
   const logs = tip.logs.filter(({ blockNumber }) => blockNumber <= head.number)
-  const { facts, hints, fees } = sort(chain, tip.endpoint, { logs, from, last: head })
+  const { facts, hints, fees, unknown } = sort(chain, tip.endpoint, { logs, from, last: head })
   const numbers = [cursor.number, head.number, ...new Set([...facts, ...fees].map(({ blockNumber }) => blockNumber))]
   const at = { blockHash: head.hash }
   const probes = absentWith(last, facts).map((entity) => viewCall(chain.deployment.diamond, recordCall(entity), at))
@@ -96,7 +88,7 @@ export const fetchTip = async (
     if (headers.get(known.number)?.hash !== known.hash) throw new ChainMoved(`block ${known.number} changed`)
   }
   const complete = noneExists(beyond)
-  const created = { facts: dated(facts, headers), hints, fees: dated(fees, headers) }
+  const created = { facts: dated(facts, headers), hints, fees: dated(fees, headers), unknown }
   return { block: head, ...created, endpoint: tip.endpoint, complete }
 }
 
@@ -167,9 +159,10 @@ const sort = (
   chain: Chain,
   endpoint: number,
   { logs, from, last }: { readonly logs: readonly RawLog[]; readonly from: bigint; readonly last: Block },
-): { readonly facts: readonly Fact[]; readonly hints: readonly Hint[]; readonly fees: readonly FeeLog[] } => {
+): Pick<Range, 'hints' | 'unknown'> & { readonly facts: readonly Fact[]; readonly fees: readonly FeeLog[] } => {
   const facts: Fact[] = []
   const hints: Hint[] = []
+  const unknown: RawLog[] = []
   const reject = (reason: string): never => {
     chain.penalize(endpoint, reason)
     throw new ChainMoved(reason)
@@ -180,11 +173,12 @@ const sort = (
     if (log.blockNumber < from || log.blockNumber > last.number) reject('a log from outside the range')
     if (log.blockNumber === last.number && log.blockHash !== last.hash) throw new ChainMoved('logs of another fork')
     const decoded = decode(log) ?? reject('a log that cannot be decoded')
-    if (decoded === 'other') continue
+    if (decoded === 'unknown') unknown.push(log)
+    if (typeof decoded === 'string') continue
     if (decoded.kind === 'hint') hints.push(decoded)
     else facts.push(decoded)
   }
-  return { facts: unique(facts) ?? reject('two logs of one row'), hints, fees: feeLogsIn(hints) }
+  return { facts: unique(facts) ?? reject('two logs of one row'), hints, fees: feeLogsIn(hints), unknown }
 }
 
 /**
@@ -209,10 +203,13 @@ const unique = (facts: readonly Fact[]): readonly Fact[] | null => {
   return [...each.values()]
 }
 
-/** Decodes a log: `other` for one that the index does not follow, null for one that cannot be decoded. */
-const decode = (log: RawLog): Fact | Hint | 'other' | null => {
+/**
+ * Decodes a log: `other` for one that the index does not follow, `unknown` for one that this build does not know, null
+ * for one that cannot be decoded.
+ */
+const decode = (log: RawLog): Fact | Hint | 'other' | 'unknown' | null => {
   try {
-    return decodeLog(log) ?? 'other'
+    return decodeLog(log) ?? (isKnownTopic(log.topics[0]) ? 'other' : 'unknown')
   } catch {
     return null
   }

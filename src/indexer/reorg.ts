@@ -4,7 +4,8 @@ import type { Outcome } from '../chain/rpc/transport.ts'
 import { anchorsBelow } from '../db/index/progress.ts'
 import type { Database } from '../db/pool.ts'
 import type { StoredBlock } from '../db/stored.ts'
-import { isUnavailable, unavailable } from '../lib/errors.ts'
+import { unavailable } from '../lib/errors.ts'
+import { finalBlock } from './finalize.ts'
 
 /** Anchors that are checked in one batch. */
 const BATCH = 50
@@ -38,12 +39,5 @@ const hashOf = (outcome: Outcome<Block | null> | undefined): string | undefined 
   outcome?.ok === true ? outcome.value?.hash : undefined
 
 /** Whether a block is below the finalized block; false when no node answers. */
-export const isBelowFinal = async (chain: Chain, block: StoredBlock | null): Promise<boolean> => {
-  try {
-    const { finalized } = await chain.send({ finalized: getBlock('finalized') })
-    return finalized.ok && finalized.value !== null && finalized.value.number > (block?.number ?? -1n)
-  } catch (fault) {
-    if (isUnavailable(fault)) return false
-    throw fault
-  }
-}
+export const isBelowFinal = async (chain: Chain, block: StoredBlock | null): Promise<boolean> =>
+  ((await finalBlock(chain))?.number ?? -1n) > (block?.number ?? -1n)

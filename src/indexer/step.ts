@@ -5,16 +5,19 @@ import { type Progress, readProgress } from '../db/index/progress.ts'
 import type { Database } from '../db/pool.ts'
 import type { StoredBlock } from '../db/stored.ts'
 import type { Logger } from '../lib/log.ts'
+import type { RawLog } from '../protocol/packed-log.ts'
 import { createCommits } from './commit.ts'
 import { createDispute } from './dispute.ts'
+import { finalBlock } from './finalize.ts'
 import { DuplicateRow, MissingRow } from './gaps.ts'
 import { UPGRADED } from './observer.ts'
+import { type Poll, poll } from './poll.ts'
 import { createRangePrefetcher } from './prefetch.ts'
-import { type Probe, probe } from './probe.ts'
-import { ChainMoved, fetchTip } from './range.ts'
+import { ChainMoved, fetchTip, isPruned, type Range } from './range.ts'
 import { readOn } from './read-by-id.ts'
 import { findAncestor, isBelowFinal } from './reorg.ts'
 import { createRepair } from './repair.ts'
+import { hintsOf } from './unknown-logs.ts'
 
 export type StepDeps = {
   readonly chain: Chain
@@ -25,6 +28,10 @@ export type StepDeps = {
   readonly widthMargin?: bigint
   /** `READ_BATCH` unless given. */
   readonly readBatches?: typeof READ_BATCH
+  /** `PROVE_EVERY_MS` unless given. */
+  readonly proveEveryMs?: number
+  /** How long the log of a missing row is waited for, in milliseconds; see `createRepair`. */
+  readonly waitMs?: number
   /** A monotonic clock, in milliseconds. */
   readonly now?: () => number
 }
@@ -32,14 +39,20 @@ export type StepDeps = {
 /** The source of facts: logs, or reads of each entity by its id if no node serves logs. */
 export type Source = 'logs' | 'ids'
 
+/** The log message of a log with an unknown first topic. */
+const UNKNOWN_LOG = 'the diamond emits a log that this release does not know: what it may name is read again'
+
+/** What a step left to do: nothing, something that another answer decides, or work that is known already. */
+type Left = 'nothing' | 'a decision' | 'work'
+
 type Done = {
-  /**
-   * `idle`: wrote nothing. `settled`: moved the cursor over blocks without logs. After both, the follower waits for new
-   * blocks.
-   */
-  readonly did: 'idle' | 'settled' | 'advanced' | 'rolled back'
-  /** The last block at which the step compared the index with the chain and found them equal. */
+  /** The last block at which the step compared the index with the chain and found them equal; null without one. */
   readonly proven: StoredBlock | null
+  readonly left: Left
+  /** Whether it wrote: entities may have to be read again. */
+  readonly isWritten: boolean
+  /** Whether nothing of the protocol lies between the cursor and the head. */
+  readonly isQuiet: boolean
 }
 
 /** The result of one step. */
@@ -51,20 +64,27 @@ export type StepResult = Done & {
   readonly problem: string | null
 }
 
-/** On a quiet chain the cursor follows the head in steps of this many seconds of chain time. */
-const SETTLE_EVERY_SECONDS = 1n
+/**
+ * How often the index of a quiet chain is proved equal to the chain, in milliseconds. The cursor moves with each proof.
+ * Logs, and blocks that a reader waits for, cause one at once.
+ */
+const PROVE_EVERY_MS = 10_000
+
+/** How often the anchor is compared with the chain while it can be replaced, and whether it still can. */
+const ANCHOR_EVERY_MS = 1_000
+const FINAL_EVERY_MS = 60_000
 
 /**
- * A probe includes the logs since the cursor if these blocks are this many times fewer than the log width of a node.
- * The margin covers blocks that are added during the request.
+ * A poll includes the logs since the cursor if these blocks are this many times fewer than the log width of a node. The
+ * margin covers blocks that are added during the request.
  */
 const WIDTH_MARGIN = 4n
 
 /**
- * How often the chain is probed while ranges are prefetched, in milliseconds. Each prefetched range proves that it
+ * How often the chain is polled while ranges are prefetched, in milliseconds. Each prefetched range proves that it
  * follows the one before.
  */
-const PROBE_EVERY_MS = 1_000
+const POLL_EVERY_MS = 1_000
 
 /** A block is far behind the head from this many seconds of chain time on. */
 const BEHIND_SECONDS = 600n
@@ -75,16 +95,28 @@ const PROTOCOL_EVERY_MS = 5_000
 /** The number of entities of each kind that are read by id at once. It grows by a factor while there are more. */
 const READ_BATCH = { first: 8, max: 2_048, factor: 4 }
 
-const idle: Done = { did: 'idle', proven: null }
+const nothing: Done = { proven: null, left: 'nothing', isWritten: false, isQuiet: false }
+const undecided: Done = { ...nothing, left: 'a decision' }
 
 /** Whether entities are being read by id and the index already has some of them. */
 const isReadingIds = ({ anchor, cursor }: Progress): boolean => (anchor?.number ?? -1n) > (cursor?.number ?? -1n)
 
+/** Whether something is due, at most once in a period. */
+const createDue = (now: () => number, everyMs: number) => {
+  let at = Number.NEGATIVE_INFINITY
+  return {
+    is: (): boolean => now() >= at,
+    done: (): void => {
+      at = now() + everyMs
+    },
+  }
+}
+
 /**
- * Creates the body of the follower's loop: probe the chain, then take the one step that brings the index closer to it.
- * A step may be stopped or killed, or may throw, at any point: each step writes one transaction, and the next step
- * continues from the stored state. `step` throws what nodes and database throw, and LeaseLost when another worker has
- * taken over.
+ * Creates the body of the follower's loop: poll the chain, then take the one step that brings the index closer to it. A
+ * step may be stopped or killed, or may throw, at any point: each step writes one transaction, and the next step
+ * continues from the stored state. The index is moved to the block `wanted` without waiting for the next proof. `step`
+ * throws what nodes and database throw, and LeaseLost when another worker has taken over.
  */
 export const createStep = (deps: StepDeps) => {
   const { chain, database, leaseTtlMs, log } = deps
@@ -92,141 +124,167 @@ export const createStep = (deps: StepDeps) => {
   const { chainId, deployment } = chain
   const commits = createCommits({ chainId, database, leaseTtlMs })
   const ranges = createRangePrefetcher({ chain })
-  const repair = createRepair({ chain, database, log })
+  const repair = createRepair({ chain, database, log, now, waitMs: deps.waitMs })
   const dispute = createDispute({ chain, log })
-  /** The head of the last probe, if the index lacked nothing up to it. */
-  let verifiedHead: Block | null = null
+  const proof = createDue(now, deps.proveEveryMs ?? PROVE_EVERY_MS)
+  const anchorCheck = createDue(now, ANCHOR_EVERY_MS)
+  const finality = createDue(now, FINAL_EVERY_MS)
+  const protocolRead = createDue(now, PROTOCOL_EVERY_MS)
   let readBatch = readBatches.first
-  let protocolDue = 0
-  let lastProbe: { readonly head: Block; readonly at: number } | null = null
+  /** The last head that was polled, and its time. */
+  let last: { readonly head: Block; readonly at: number } | null = null
+  /** The newest block with something of the protocol that a reorg may replace; undefined while it is not known. */
+  let replaceable: bigint | null | undefined
 
-  /** The head up to which prefetched ranges can be used without a new probe; null when a probe is due. */
+  /** The head up to which prefetched ranges can be used without a new poll; null when a poll is due. */
   const headForPrefetched = ({ cursor }: Progress): Block | null => {
-    if (cursor === null || lastProbe === null || now() - lastProbe.at > PROBE_EVERY_MS) return null
-    return ranges.isAhead(cursor) ? lastProbe.head : null
+    if (cursor === null || last === null || now() - last.at > POLL_EVERY_MS) return null
+    return ranges.isAhead(cursor) ? last.head : null
   }
 
-  const rollBack = async (lease: Lease, top: StoredBlock, trusted: readonly number[]): Promise<void> => {
+  const rollBack = async (lease: Lease, top: StoredBlock, trusted: readonly number[]): Promise<Done> => {
     ranges.drop()
+    replaceable = undefined
     const ancestor = await findAncestor({ chain, database }, top, trusted)
     const fields = { chainId, from: top.number.toString(), to: ancestor?.number.toString() ?? null }
     if (await isBelowFinal(chain, ancestor)) log.error(fields, 'reorg below the finalized block')
     await commits.backTo(lease, ancestor)
     log.warn(fields, 'index rolled back')
+    return { ...nothing, left: 'work', isWritten: true }
   }
 
-  /**
-   * Continues by logs: up to the head if the probe has the logs, else by one range. Returns the block if it is the
-   * head.
-   */
-  const readLogs = async (
+  /** Decides whether the anchor was replaced, and rolls the index back if it was. */
+  const settleDispute = async (lease: Lease, anchor: StoredBlock): Promise<Done> => {
+    const trusted = await dispute.resolve(anchor)
+    return trusted === null ? undecided : rollBack(lease, anchor, trusted)
+  }
+
+  /** The first block that the index may lack. */
+  const after = (cursor: StoredBlock | null): bigint => (cursor === null ? deployment.startBlock : cursor.number + 1n)
+
+  /** Writes a range of logs. */
+  const writeRange = async (
     lease: Lease,
-    { cursor, last }: Progress,
+    { cursor, last: lastIds }: Progress,
+    range: Range,
     head: Block,
-    probed: Probe | null,
-  ): Promise<Block | null> => {
-    const isAtHead = cursor?.number === head.number
-    const range =
-      cursor === null || probed === null || (probed.logs === null && !isAtHead)
-        ? await ranges.next({ after: cursor, head })
-        : await fetchTip(chain, { ...probed, cursor, logs: probed.logs ?? [], last })
-    const facts = await repair.complete({ last, range, head })
-    // If the node left out logs of creations, it may have left out others too: the job `fees` requests these again.
-    const fees = facts === range.facts ? range.fees : null
+  ): Promise<Done> => {
+    const { facts, gapFrom } = await repair.complete({ last: lastIds, range, head })
+    // If the node left out logs of creations, it may have left out others too.
+    const from = gapFrom === null || gapFrom > after(cursor) ? after(cursor) : gapFrom
+    const gap = gapFrom === null ? null : { from, to: range.block.number }
+    const { fees } = range
+    const unknown = cursor === null ? [] : range.unknown
+    const hints = [...range.hints, ...unknown.flatMap((each) => hintsOf(each, lastIds))]
+    for (const { topics, blockNumber, transactionHash: txHash } of unknown)
+      log.warn({ chainId, topic: topics[0] ?? null, block: blockNumber.toString(), txHash }, UNKNOWN_LOG)
     const isBehind = head.timestamp - range.block.timestamp > BEHIND_SECONDS
-    const protocol = cursor === null
-    await commits.write(lease, { ...range, facts, fees, complete: true, protocol, isBehind, uncovers: false })
+    const state = { complete: true, protocol: cursor === null, isBehind, uncovers: false }
+    await commits.write(lease, { block: range.block, facts, hints, fees, gap, unknown, ...state })
+    if (facts.length + hints.length > 0) replaceable = range.block.number
     // The first range contains the cuts of the deployment itself, which are no upgrades.
     for (const { subject, blockNumber, txHash } of range.hints)
       if (subject === 'code' && cursor !== null) log.warn({ chainId, block: blockNumber.toString(), txHash }, UPGRADED)
-    if (range.block.number === head.number) return range.block
-    log.info({ chainId, block: range.block.number.toString(), head: head.number.toString() }, 'catching up')
-    return null
+    if (range.complete === null && range.block.number < head.number) {
+      log.info({ chainId, block: range.block.number.toString(), head: head.number.toString() }, 'catching up')
+      return { ...nothing, left: 'work', isWritten: true }
+    }
+    proof.done()
+    return { proven: range.block, left: 'nothing', isWritten: true, isQuiet: true }
   }
 
-  /** Whether the protocol's own state is due to be read again on a chain without logs. */
-  const isProtocolDue = (): boolean => {
-    if (now() < protocolDue) return false
-    protocolDue = now() + PROTOCOL_EVERY_MS
-    return true
-  }
-
-  /** Continues by ids, without logs. Returns the block if nothing is missing at it. */
-  const readIds = async (lease: Lease, progress: Progress, block: Block): Promise<Block | null> => {
-    const { anchor, last } = progress
-    const { facts, complete } = await readOn(chain, block, last, readBatch)
-    readBatch = complete ? readBatches.first : Math.min(readBatch * readBatches.factor, readBatches.max)
-    const uncovers = isReadingIds(progress)
-    await commits.write(lease, {
-      block,
-      facts,
-      hints: [],
-      fees: null,
-      complete,
-      protocol: anchor === null || isProtocolDue(),
-      isBehind: anchor === null,
-      uncovers,
+  /** Reads the next range of logs, which may be wide. Continues by ids if no node has logs as old as these. */
+  const readRange = async (lease: Lease, progress: Progress, head: Block): Promise<Done> => {
+    const range = await ranges.next({ after: progress.cursor, head }).catch((fault) => {
+      if (isPruned(fault)) return null
+      throw fault
     })
-    if (!complete) log.info({ chainId, entities: facts.length, block: block.number.toString() }, 'reading entities')
-    return complete ? block : null
+    return range === null ? readIds(lease, progress, head) : writeRange(lease, progress, range, head)
   }
 
-  /** Continues by logs or ids, and proves the index if it reaches the head. */
-  const advance = async (
+  /** Moves the index to a block, with the logs up to it. */
+  const moveTo = async (
     lease: Lease,
-    progress: Progress,
-    source: Source,
-    head: Block,
-    probed: Probe | null,
+    progress: Progress & { readonly cursor: StoredBlock },
+    to: Block,
+    { endpoint, head }: Poll,
+    logs: readonly RawLog[],
   ): Promise<Done> => {
-    verifiedHead = await (source === 'ids' ? readIds(lease, progress, head) : readLogs(lease, progress, head, probed))
-    return { did: 'advanced', proven: verifiedHead }
+    const { cursor, last: lastIds } = progress
+    return writeRange(lease, progress, await fetchTip(chain, { endpoint, cursor, head: to, logs, last: lastIds }), head)
   }
 
-  /** Takes the step that a probe requires. */
+  /** Continues by ids, without logs. */
+  const readIds = async (lease: Lease, progress: Progress, block: Block): Promise<Done> => {
+    const { anchor, cursor, last: lastIds } = progress
+    const { facts, complete } = await readOn(chain, block, lastIds, readBatch)
+    readBatch = complete ? readBatches.first : Math.min(readBatch * readBatches.factor, readBatches.max)
+    const protocol = anchor === null || protocolRead.is()
+    if (protocol) protocolRead.done()
+    const state = { complete, protocol, isBehind: anchor === null, uncovers: isReadingIds(progress) }
+    const gap = { from: after(cursor), to: block.number }
+    await commits.write(lease, { block, facts, hints: [], fees: [], gap, unknown: [], ...state })
+    replaceable = block.number
+    if (complete) return { proven: block, left: 'nothing', isWritten: true, isQuiet: true }
+    log.info({ chainId, entities: facts.length, block: block.number.toString() }, 'reading entities')
+    return { ...nothing, left: 'work', isWritten: true }
+  }
+
+  /** Takes the step that a poll requires. `earlier` is the head of the poll before. */
   const react = async (
     lease: Lease,
     progress: Progress,
     source: Source,
-    known: StoredBlock,
-    probed: Probe,
+    polled: Poll,
+    { earlier, wanted }: { readonly earlier: Block | undefined; readonly wanted: bigint },
   ): Promise<Done> => {
     const { anchor, cursor } = progress
-    const { head } = probed
-    // A head below the known block means that the node lags. A reorg shows as another hash.
-    if (probed.known === null || probed.anchor === null || head.number < known.number) return idle
-    if (anchor !== null && probed.anchor.hash !== anchor.hash) {
-      const trusted = await dispute.resolve(anchor)
-      if (trusted === null) return idle
-      await rollBack(lease, anchor, trusted)
-      return { did: 'rolled back', proven: null }
-    }
-    if (probed.known.hash !== known.hash) return idle
-    dispute.confirm()
-    const isQuiet = source === 'ids' || probed.logs?.length === 0 || head.number === cursor?.number
-    if (!probed.complete || !isQuiet) return advance(lease, progress, source, head, probed)
-    verifiedHead = head
-    const isNewer = cursor === null || known.number > cursor.number
-    const isOld = cursor === null || known.timestamp - cursor.timestamp >= SETTLE_EVERY_SECONDS
-    if (!isNewer || !(isOld || known.number === head.number)) return { did: 'idle', proven: known }
-    const uncovers = isReadingIds(progress)
-    const protocol = source === 'ids' && isProtocolDue()
-    const fees = source === 'logs' ? [] : null
-    const settled = { facts: [], hints: [], fees, complete: true, protocol, isBehind: false, uncovers }
-    await commits.write(lease, { block: known, ...settled })
-    return { did: 'settled', proven: known }
+    const { head, logs } = polled
+    if (anchor !== null) {
+      const isBelow = head.number < anchor.number
+      // Mostly the node lags.
+      if (isBelow && !anchorCheck.is()) return nothing
+      const isReplaced = !isBelow && polled.anchor !== undefined && polled.anchor?.hash !== anchor.hash
+      if (!isReplaced && (isBelow || polled.anchor !== undefined)) anchorCheck.done()
+      if (isReplaced || isBelow) return settleDispute(lease, anchor)
+      if (polled.anchor !== undefined) dispute.confirm()
+    } else if (head.number < deployment.startBlock) return nothing
+    if (source === 'ids') return readIds(lease, progress, head)
+    if (cursor === null || (logs === null && cursor.number < head.number)) return readRange(lease, progress, head)
+    const indexed = { ...progress, cursor }
+    const fresh = (logs ?? []).filter(({ blockNumber }) => blockNumber > cursor.number && blockNumber <= head.number)
+    if (fresh.length > 0) return moveTo(lease, indexed, head, polled, fresh)
+    // The logs of the earlier head were requested twice: nodes may have those of a new block later than the block.
+    const target =
+      earlier !== undefined && earlier.number > cursor.number && earlier.number <= head.number ? earlier : head
+    const isWanted = wanted > cursor.number && wanted <= target.number
+    if (target.number > cursor.number && (proof.is() || isWanted)) return moveTo(lease, indexed, target, polled, [])
+    return { ...nothing, isQuiet: logs !== null }
   }
 
-  /** The first block whose logs the next probe includes; null when these blocks may exceed the log width of a node. */
+  /** The first block whose logs the next poll includes; null when these blocks may exceed the log width of a node. */
   const logsFrom = ({ cursor }: Progress, source: Source): bigint | null => {
     const width = chain.logWidth()
-    if (source === 'ids' || cursor === null || verifiedHead === null || width === null) return null
-    return (verifiedHead.number - cursor.number + 1n) * widthMargin <= width ? cursor.number + 1n : null
+    if (source === 'ids' || cursor === null || last === null || width === null) return null
+    const { number } = last.head
+    // Nodes refuse a range that begins above their head.
+    return (number - cursor.number + 1n) * widthMargin <= width
+      ? number > cursor.number
+        ? cursor.number + 1n
+        : number
+      : null
   }
 
-  /** Begins the index of a chain once the chain has reached the start block. */
-  const begin = async (lease: Lease, progress: Progress, source: Source, head: Block): Promise<Done> =>
-    head.number < deployment.startBlock ? idle : advance(lease, progress, source, head, null)
+  /** Whether a reorg may replace something of the protocol. */
+  const isReplaceable = async (anchor: StoredBlock): Promise<boolean> => {
+    if (replaceable === undefined) replaceable = anchor.number
+    if (replaceable !== null && finality.is()) {
+      finality.done()
+      const final = await finalBlock(chain)
+      if (final !== null && final.number >= replaceable) replaceable = null
+    }
+    return replaceable !== null
+  }
 
   /** Does the work of a step. A missing row and answers of more than one chain leave the work to the next step. */
   const attempt = async (anchor: StoredBlock | null, head: Block, work: () => Promise<Done>) => {
@@ -234,40 +292,36 @@ export const createStep = (deps: StepDeps) => {
       return { ...(await work()), head }
     } catch (fault) {
       ranges.drop()
-      if (fault instanceof MissingRow) return { ...idle, head }
+      if (fault instanceof MissingRow) return { ...undecided, head }
       if (!(fault instanceof ChainMoved || fault instanceof DuplicateRow)) throw fault
-      // An endpoint may be on another fork, so all endpoints are asked about the anchor.
+      // An endpoint may be on another fork, so all endpoints are asked about the anchor by the next step.
       log.info({ chainId, fault: fault.message }, 'the answers belong to more than one chain')
+      replaceable = anchor?.number
       if (anchor !== null) await dispute.resolve(anchor)
-      return { ...idle, head }
+      return { ...undecided, head }
     }
   }
 
-  const take = async (lease: Lease, progress: Progress, source: Source): Promise<Done & { readonly head: Block }> => {
-    const { anchor, last } = progress
-    const prefetchedHead = headForPrefetched(progress)
-    if (prefetchedHead !== null)
-      return attempt(anchor, prefetchedHead, () => advance(lease, progress, source, prefetchedHead, null))
-    const known = verifiedHead ?? anchor
-    const from = logsFrom(progress, source)
-    verifiedHead = null
-    const probed = known === null ? null : await probe(chain, { known, anchor: anchor ?? known, last, logsFrom: from })
-    const head = probed?.head ?? (await chain.head())
-    lastProbe = { head, at: now() }
-    const isNew = probed === null || known === null
-    const done = await attempt(anchor, head, () =>
-      isNew ? begin(lease, progress, source, head) : react(lease, progress, source, known, probed),
-    )
-    // After an idle step the next one probes again: using prefetched ranges could skip the reason for which this step
-    // was idle.
-    if (done.did === 'idle') lastProbe = null
-    return done
-  }
-
-  return async (lease: Lease): Promise<StepResult> => {
+  return async (lease: Lease, wanted = -1n): Promise<StepResult> => {
     const progress = await readProgress(database, chainId)
     const source = isReadingIds(progress) || !chain.status().hasLogs ? 'ids' : 'logs'
-    const done = await take(lease, progress, source)
+    const { anchor } = progress
+    const take = async () => {
+      const prefetchedHead = headForPrefetched(progress)
+      if (prefetchedHead !== null)
+        return attempt(anchor, prefetchedHead, () => readRange(lease, progress, prefetchedHead))
+      // Without logs nothing else links a write to the one before.
+      const isDue = source === 'ids' || anchorCheck.is()
+      const isChecked = anchor !== null && isDue && (source === 'ids' || (await isReplaceable(anchor)))
+      const polled = await poll(chain, { anchor: isChecked ? anchor : null, logsFrom: logsFrom(progress, source) })
+      const earlier = last?.head
+      last = { head: polled.head, at: now() }
+      const done = await attempt(anchor, polled.head, () => react(lease, progress, source, polled, { earlier, wanted }))
+      // The next step polls again: using prefetched ranges could skip the reason why this one could not decide.
+      if (done.left === 'a decision') last = null
+      return done
+    }
+    const done = await take()
     return { ...done, source, problem: repair.problem() ?? dispute.problem() }
   }
 }

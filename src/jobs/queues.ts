@@ -34,8 +34,8 @@ export const queues = {
   audit: { payload: OfChain, attempts: 1, backoffMs: 250, concurrency: MAX_CHAINS, lockMs: 30_000 },
   /** Renders the rows of a chain that have no text, or one of an earlier format. The next run repeats a failed one. */
   render: { payload: OfChain, attempts: 1, backoffMs: 250, concurrency: MAX_CHAINS, lockMs: 30_000 },
-  /** Fills the fee rates of blocks that the index could not read with the others. The next run continues. */
-  fees: { payload: OfChain, attempts: 1, backoffMs: 250, concurrency: MAX_CHAINS, lockMs: 30_000 },
+  /** Reads the logs of blocks that the index was written without. The next run continues. */
+  gaps: { payload: OfChain, attempts: 1, backoffMs: 250, concurrency: MAX_CHAINS, lockMs: 30_000 },
   /** Reports the settlements of a chain that became final. The next run repeats a failed one. */
   finalize: { payload: OfChain, attempts: 1, backoffMs: 250, concurrency: MAX_CHAINS, lockMs: 30_000 },
   /** Requests deliveries to the webhook endpoints that something is due for. The next run repeats a failed one. */

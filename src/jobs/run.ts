@@ -37,7 +37,7 @@ const parsers: { readonly [N in JobName]: (payload: unknown) => Payload<N> } = {
   observe: (payload) => queues.observe.payload.parse(payload),
   audit: (payload) => queues.audit.payload.parse(payload),
   render: (payload) => queues.render.payload.parse(payload),
-  fees: (payload) => queues.fees.payload.parse(payload),
+  gaps: (payload) => queues.gaps.payload.parse(payload),
   finalize: (payload) => queues.finalize.payload.parse(payload),
   dispatch: (payload) => queues.dispatch.payload.parse(payload),
   deliver: (payload) => queues.deliver.payload.parse(payload),

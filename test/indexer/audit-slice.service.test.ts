@@ -71,7 +71,14 @@ afterEach(async () => {
 const prove = async (): Promise<void> => {
   const proven = await database.run((handle) => newestAnchor(handle, 8453))
   if (proven === null) throw new Error('nothing is indexed')
-  const heartbeat = { head: proven, proven, source: 'logs', problem: null, nodes: chain.status() } as const
+  const heartbeat = {
+    head: proven,
+    proven,
+    isQuiet: false,
+    source: 'logs',
+    problem: null,
+    nodes: chain.status(),
+  } as const
   await database.run((handle) => saveHeartbeat(handle, 8453, heartbeat))
 }
 

@@ -127,7 +127,7 @@ test('an upgrade is recorded with its transaction, and everything is requested',
   ])
 })
 
-test('fee rates are complete up to the block if they are known, also when there are none', async () => {
+test('fee rates are complete up to the block, also when there are none, unless logs are missing', async () => {
   const complete = async () => (await rowsOf(database, 'SELECT fees_number::integer AS at FROM cursors'))[0]?.at
   const rates = { hedgerFeeRate: 1n, payoutFeeRate: 2n, lpProfitFeeRate: 3n, creatorLoyaltyRate: 4n }
   const { number: blockNumber, hash: blockHash, timestamp: blockTimestamp } = blockOf(3n)
@@ -139,7 +139,9 @@ test('fee rates are complete up to the block if they are known, also when there 
   expect(await complete()).toBe(3)
   await writes.write(blockOf(4n), { fees: [] })
   expect(await complete()).toBe(4)
-  await writes.write(blockOf(5n), { fees: null })
+  await writes.write(blockOf(5n), { gap: { from: 5n, to: 5n } })
+  expect(await complete()).toBe(4)
+  await writes.write(blockOf(6n))
   expect(await complete()).toBe(4)
 })
 

@@ -5,6 +5,7 @@ import { readHeartbeat } from '../../src/db/index/heartbeat.ts'
 import { takeLease } from '../../src/db/index/lease.ts'
 import { readProgress } from '../../src/db/index/progress.ts'
 import type { Database } from '../../src/db/pool.ts'
+import { createDemand } from '../../src/indexer/demand.ts'
 import { type FollowDeps, follow } from '../../src/indexer/follow.ts'
 import { unavailable } from '../../src/lib/errors.ts'
 import { createFakeChain, type FakeChain } from '../support/fake-log-chain.ts'
@@ -46,7 +47,8 @@ const start = (options: Partial<FollowDeps> = {}) => {
       chain: fake.chain,
       database,
       session,
-      pollMs: 10,
+      pollMs: { idle: 10, fast: 10 },
+      demand: createDemand(),
       onWrite: () => {},
       log,
       leaseTtlMs: 400,
@@ -70,14 +72,14 @@ const start = (options: Partial<FollowDeps> = {}) => {
 const cursor = async () => (await readProgress(database, CHAIN)).cursor
 const heartbeat = () => database.run((handle) => readHeartbeat(handle, CHAIN))
 const atHead = () => eventually('the index is at the head', async () => (await cursor())?.hash === fake.head().hash)
-const probes = () => fake.sent().filter((batch) => batch.includes('eth_getBlockByNumber')).length
+const polls = () => fake.sent().filter((batch) => batch.includes('eth_getBlockByNumber')).length
 
 test('a follower that is behind takes its steps without a pause, and waits at the head', async () => {
   fake.state.width = 10n
   fake.pass(44)
   let writes = 0
   start({
-    pollMs: 60_000,
+    pollMs: { idle: 60_000, fast: 60_000 },
     onWrite: () => {
       writes += 1
     },
@@ -87,10 +89,10 @@ test('a follower that is behind takes its steps without a pause, and waits at th
   fake.sent()
   fake.pass(1)
   await sleep(100)
-  expect([probes(), writes]).toEqual([0, 5])
+  expect([polls(), writes]).toEqual([0, 5])
 })
 
-test('an idle follower probes again and again, announces no write, and keeps its heartbeat for a second', async () => {
+test('an idle follower polls again and again, announces no write, and stores a heartbeat with each poll', async () => {
   let writes = 0
   start({
     onWrite: () => {
@@ -98,17 +100,55 @@ test('an idle follower probes again and again, announces no write, and keeps its
     },
   })
   await atHead()
-  await eventually('the heartbeat is stored', async () => (await heartbeat()) !== null)
-  const [first] = await rowsOf(database, 'SELECT xmin::text AS version FROM looks')
+  const version = async () => (await rowsOf(database, 'SELECT xmin::text AS version FROM looks'))[0]?.version
+  const first = await version()
   fake.sent()
-  await eventually('it probes', () => fake.asked() > 5)
+  await eventually('it polls', () => fake.asked() > 5)
   expect(writes).toBe(1)
-  expect(await rowsOf(database, 'SELECT xmin::text AS version FROM looks')).toEqual([first])
+  await eventually('the next heartbeat', async () => (await version()) !== first)
+})
+
+test('while it is behind, the heartbeat is kept for a second', async () => {
+  fake.state.width = 1n
+  fake.pass(60)
+  start()
+  await eventually('the heartbeat is stored', async () => (await heartbeat()) !== null)
+  const reportedAt = async () => (await rowsOf(database, 'SELECT looked_at::text AS at FROM looks'))[0]?.at
+  const first = await reportedAt()
+  await eventually('it has advanced', async () => ((await cursor())?.number ?? 0n) > 5n)
+  expect(await reportedAt()).toBe(first)
   clock.now += 1_000
-  await eventually('the next heartbeat', async () => {
-    const [now] = await rowsOf(database, 'SELECT xmin::text AS version FROM looks')
-    return now?.version !== first?.version
-  })
+  await eventually('the next heartbeat', async () => (await reportedAt()) !== first)
+})
+
+test('a follower polls fast while a reader waits, and at once when one begins to', async () => {
+  const demand = createDemand(() => clock.now)
+  start({ pollMs: { idle: 60_000, fast: 1 }, demand })
+  await atHead()
+  fake.sent()
+  const wanted = fake.pass(1)
+  demand.ask(wanted.number, 1_000)
+  await eventually('the index is at the block', async () => (await cursor())?.hash === wanted.hash)
+  await eventually('it polls again and again', () => fake.asked() > 5)
+  clock.now += 1_001
+  await sleep(50)
+  fake.sent()
+  await sleep(100)
+  expect(polls()).toBe(0)
+})
+
+test('why no step succeeds is stored, without a new time of the last heartbeat', async () => {
+  start()
+  await atHead()
+  await eventually('the heartbeat is stored', async () => (await heartbeat()) !== null)
+  Object.assign(fake.chain, { poll: () => Promise.reject(unavailable('no node of chain 8453 answers')) })
+  await eventually(
+    'the problem is stored',
+    async () => (await heartbeat())?.problem === 'no node of chain 8453 answers',
+  )
+  const { at } = (await heartbeat()) ?? {}
+  await sleep(50)
+  expect((await heartbeat())?.at).toEqual(at)
 })
 
 test('the heartbeat has the head, the proof, the source and the problem, which is stored at once', async () => {
@@ -141,10 +181,10 @@ test('a worker that lost the lease stores no heartbeat, and stands by', async ()
   expect(await rowsOf(database, 'SELECT xmin::text AS version FROM looks')).toEqual(before)
   fake.sent()
   await sleep(150)
-  expect(probes()).toBe(0)
+  expect(polls()).toBe(0)
   // When the lease is free, the worker follows again.
   await rowsOf(database, 'UPDATE leases SET expires_at = now()')
-  await eventually('it follows', () => probes() > 0)
+  await eventually('it follows', () => polls() > 0)
   expect(lines.filter(({ msg }) => msg === 'following')).toHaveLength(2)
 })
 
@@ -194,8 +234,8 @@ test('a leader keeps its lease over several lifetimes while a step takes long', 
   const held = new Promise<void>((resolve) => {
     release = resolve
   })
-  const { sendBy } = fake.chain
-  Object.assign(fake.chain, { head: () => held.then(() => fake.head()), sendBy })
+  const { poll } = fake.chain
+  Object.assign(fake.chain, { poll: (...sent: Parameters<typeof poll>) => held.then(() => poll(...sent)) })
   start()
   const expiry = async () => (await rowsOf(database, 'SELECT expires_at::text AS at FROM leases'))[0]?.at
   await eventually('it leads', async () => (await expiry()) !== undefined)
@@ -221,17 +261,16 @@ test('a worker whose steps cannot reach the database does not extend its lease',
 })
 
 test('faults are logged when their number is a power of two, and counted from one again after a step', async () => {
-  const { head } = fake.chain
-  Object.assign(fake.chain, { head: () => Promise.reject(unavailable('no node')) })
+  const { poll } = fake.chain
+  const fail = { poll: () => Promise.reject(unavailable('no node')) }
+  Object.assign(fake.chain, fail)
   start()
   const counted = () => lines.flatMap(({ msg, faults }) => (msg === 'index step failed' ? faults : []))
   await eventually('it failed four times', () => counted().includes(4))
   expect(counted()).toEqual([1, 2, 4])
-  Object.assign(fake.chain, { head })
+  Object.assign(fake.chain, { poll })
   await atHead()
-  const { sendBy } = fake.chain
-  Object.assign(fake.chain, { sendBy: () => Promise.reject(unavailable('no node')) })
+  Object.assign(fake.chain, fail)
   await eventually('it fails again', () => counted().length > 3)
   expect(counted()[3]).toBe(1)
-  Object.assign(fake.chain, { sendBy })
 })

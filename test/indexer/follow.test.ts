@@ -1,6 +1,7 @@
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Database } from '../../src/db/pool.ts'
+import { createDemand } from '../../src/indexer/demand.ts'
 import { follow } from '../../src/indexer/follow.ts'
 import { fakeChain } from '../support/fake-chain.ts'
 
@@ -14,7 +15,16 @@ test('a standby tries to take the lease eight times in the lifetime of a lease',
   const { chain } = fakeChain()
   const stop = new AbortController()
   const log = pino({ level: 'silent' })
-  const deps = { chain, database: session, session, pollMs: 1, onWrite: () => {}, log, leaseTtlMs: 8_000 }
+  const deps = {
+    chain,
+    database: session,
+    session,
+    pollMs: { idle: 1, fast: 1 },
+    demand: createDemand(),
+    onWrite: () => {},
+    log,
+    leaseTtlMs: 8_000,
+  }
   const ended = follow(deps, stop.signal)
   await vi.advanceTimersByTimeAsync(7_999)
   expect(run).toHaveBeenCalledTimes(8)

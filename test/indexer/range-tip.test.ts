@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Block } from '../../src/chain/rpc/requests.ts'
-import { ChainMoved, fetchFees, fetchRange, fetchTip } from '../../src/indexer/range.ts'
+import { ChainMoved, fetchRange, fetchTip } from '../../src/indexer/range.ts'
 import type { RawLog } from '../../src/protocol/packed-log.ts'
 import { createFakeChain, type Emitted, type FakeChain } from '../support/fake-log-chain.ts'
 
@@ -128,15 +128,6 @@ test('the block of a log that sets fee rates is read too', async () => {
   fake.pass(1)
   const range = await fetchRange(fake.chain, { from: number, upTo: fake.head().number, head: fake.head() })
   expect(range.fees).toMatchObject([{ blockNumber: number, blockTimestamp: timestamp }])
-})
-
-test('a range of fee rates asks for no other logs', async () => {
-  const { fake } = open()
-  fake.mine(['FeesInitialized', rates], ['PremiumsClaimed', { depositId: 7n }])
-  const { number, timestamp } = fake.head()
-  const { before, block, fees } = await fetchFees(fake.chain, { from: 2n, upTo: number })
-  expect([before, block]).toEqual([fake.block(1n), fake.head()])
-  expect(fees).toMatchObject([{ blockNumber: number, blockTimestamp: timestamp }])
 })
 
 test.each([

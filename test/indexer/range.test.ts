@@ -125,7 +125,7 @@ test('two different logs of one row are rejected, because they are not of one ch
 test('two logs of one row in one block are rejected', async () => {
   const { fetch } = await start((time) => {
     const log = logIn(110, 1n, timestamp(time, 110))
-    return [log, { ...log, logIndex: '0x1' }]
+    return [log, { ...log, logIndex: '0x1' }, logIn(111, 2n, timestamp(time, 111))]
   })
   await expect(fetch(100n, 150n)).rejects.toThrow('two logs of one row')
 })

@@ -2,7 +2,6 @@ import { zeroAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { NodeError } from '../../src/chain/rpc/errors.ts'
 import { absentAfter, firstExisting, noneExists } from '../../src/indexer/existence.ts'
-import { probe } from '../../src/indexer/probe.ts'
 import { readOn } from '../../src/indexer/read-by-id.ts'
 import type { Kind } from '../../src/protocol/entities.ts'
 import { createFakeChain } from '../support/fake-log-chain.ts'
@@ -103,76 +102,5 @@ describe('existence', () => {
     expect(noneExists([reverted, reverted])).toBe(true)
     expect(noneExists([reverted, existing])).toBe(false)
     expect(noneExists([reverted, failed(-32_000, 'header not found')])).toBe(false)
-  })
-})
-
-describe('a probe', () => {
-  const open = () => {
-    const fake = createFakeChain()
-    fake.create('position', 1)
-    const anchor = fake.head()
-    const known = fake.pass(2)
-    fake.pass(1)
-    const ask = (logsFrom: bigint | null = null) =>
-      probe(fake.chain, { known, anchor, last: { ...none, position: 1n }, logsFrom })
-    return { fake, anchor, known, ask }
-  }
-
-  test('has the head, the known block and the anchor, and whether the index lacks an entity at the known block', async () => {
-    const { fake, anchor, known, ask } = open()
-    expect(await ask()).toEqual({ endpoint: 0, head: fake.head(), known, anchor, complete: true, logs: null })
-    fake.create('position', 2)
-    expect((await ask()).complete).toBe(true)
-    fake.reorg(2n)
-    fake.create('position', 2)
-    fake.pass(1)
-    expect(
-      await probe(fake.chain, { known: fake.head(), anchor, last: { ...none, position: 1n }, logsFrom: null }),
-    ).toMatchObject({
-      complete: false,
-    })
-  })
-
-  test('has the logs from a block on', async () => {
-    const { fake, ask } = open()
-    fake.create('position', 2)
-    fake.create('position', 3)
-    expect((await ask(5n))?.logs?.map(({ blockNumber }) => blockNumber)).toEqual([5n, 6n])
-    expect((await ask(6n))?.logs?.map(({ blockNumber }) => blockNumber)).toEqual([6n])
-  })
-
-  test('counts another block at either number as an answer, but no missing one', async () => {
-    const { fake, anchor, known, ask } = open()
-    let isAnswer: ((outcomes: never) => boolean) | undefined
-    const { sendBy } = fake.chain
-    Object.assign(fake.chain, {
-      sendBy: (batch: never, options: { readonly isAnswer: typeof isAnswer }) => {
-        isAnswer = options.isAnswer
-        return sendBy(batch)
-      },
-    })
-    await ask()
-    const of = (value: unknown) => ({ ok: true, value })
-    const judge = (first: unknown, second: unknown) => isAnswer?.({ known: first, anchor: second } as never)
-    const other = { ...known, hash: '0xbad' }
-    const failed = { ok: false, error: new Error('no answer') }
-    expect(judge(of(known), of(anchor))).toBe(false)
-    expect(judge(of(other), of(anchor))).toBe(true)
-    expect(judge(of(known), of(other))).toBe(true)
-    expect(judge(of(null), of(null))).toBe(false)
-    expect(judge(failed, failed)).toBe(false)
-  })
-
-  test.each(['head', 'known', 'anchor'] as const)('throws when a node does not answer for the %s', async (part) => {
-    const { fake, ask } = open()
-    const { sendBy } = fake.chain
-    const error = new NodeError({ code: -32_000, message: 'header not found' })
-    Object.assign(fake.chain, {
-      sendBy: async (batch: never) => {
-        const { endpoint, outcomes } = await sendBy(batch)
-        return { endpoint, outcomes: { ...(outcomes as object), [part]: { ok: false, error } } }
-      },
-    })
-    await expect(ask()).rejects.toMatchObject({ code: 'service_unavailable' })
   })
 })

@@ -66,7 +66,7 @@ type Api = Awaited<ReturnType<typeof openApi>>
 /** Reads while a worker reports that the index is near the head: only then does an API process give and honor tags. */
 const readNearHead = async ({ app }: Api, { chain, database, readIndex }: typeof steps, url: string, tag = '') => {
   const { cursor: head } = await readIndex()
-  const seen = { head, proven: head, source: 'logs', problem: null, nodes: chain.status() } as const
+  const seen = { head, proven: head, isQuiet: false, source: 'logs', problem: null, nodes: chain.status() } as const
   await database.run((handle) => saveHeartbeat(handle, 8453, seen))
   return app.inject({ url, headers: { 'if-none-match': tag } })
 }

@@ -11,12 +11,13 @@ import { openIndexDatabase, openWrites } from '../support/index-writes.ts'
 /* Ranges whose node left logs out, over a chain in memory. Only positions are created. */
 
 const none: LastIds = { event: null, deposit: null, position: null }
-const READ = 'row read from the state: no node returns its log'
+const READ = 'row read from the state: no node returned its log'
 
 let index: Awaited<ReturnType<typeof openIndexDatabase>>
 let database: Database
 let fake: FakeChain
 let repair: ReturnType<typeof createRepair>
+let clock: { now: number }
 let lines: { readonly msg: string; readonly level: number; readonly row: string }[]
 
 beforeAll(async () => {
@@ -29,7 +30,8 @@ beforeEach(async () => {
   fake = createFakeChain()
   lines = []
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
-  repair = createRepair({ chain: fake.chain, database, log })
+  clock = { now: 5_000 }
+  repair = createRepair({ chain: fake.chain, database, log, now: () => clock.now })
 })
 
 const ids = (from: number, upTo: number) => Array.from({ length: upTo - from + 1 }, (_, at) => from + at)
@@ -42,10 +44,12 @@ const hide = (...hidden: readonly number[]): void => {
 const complete = async ({ last = none, from = 0n, upTo = fake.head().number } = {}) => {
   const range = await fetchRange(fake.chain, { from, upTo, head: fake.head() })
   fake.sent()
-  return { range, facts: await repair.complete({ last, range, head: fake.head() }) }
+  return { range, ...(await repair.complete({ last, range, head: fake.head() })) }
 }
-const fail = async (times: number): Promise<void> => {
-  for (let done = 0; done < times; done += 1) await expect(complete()).rejects.toBeInstanceOf(MissingRow)
+/** Waits until a missing row is read from the state. */
+const wait = async (): Promise<void> => {
+  await expect(complete()).rejects.toBeInstanceOf(MissingRow)
+  clock.now += 2_000
 }
 const idsOf = (facts: readonly { readonly id: bigint }[]) => facts.map(({ id }) => Number(id))
 /** The rows that were read from the state. */
@@ -66,7 +70,7 @@ test('a range that is known to be complete is not checked again', async () => {
   const head = fake.head()
   const range = { ...(await fetchRange(fake.chain, { from: 0n, upTo: head.number, head })), complete: true }
   fake.sent()
-  expect(await repair.complete({ last: none, range, head })).toBe(range.facts)
+  expect((await repair.complete({ last: none, range, head })).facts).toBe(range.facts)
   expect(sent()).toEqual([])
 })
 
@@ -87,71 +91,91 @@ describe('a gap before another row', () => {
     hide(2, 3)
   })
 
-  test('is requested again twice, then searched for, and its state is read on the sixth attempt', async () => {
-    for (const [times, reason] of [
-      ...[1, 2].map((time) => [time, 'its log was left out']),
-      ...[3, 4, 5].map((time) => [time, 'no node returns its log']),
-    ]) {
-      await expect(complete()).rejects.toThrow(`position 2 is missing: ${reason}`)
-      expect(repair.problem()).toBe(`position 2 is missing (attempt ${times})`)
-      // Between the blocks of positions 1 and 4; nothing is read from the state.
-      expect(sent().filter((it) => !it.startsWith('eth'))).toEqual(Number(times) < 3 ? [] : ['logs 1..4'])
+  test('is requested again for two seconds, and then its state is read', async () => {
+    for (const ms of [0, 1_000, 999]) {
+      clock.now += ms
+      await expect(complete()).rejects.toThrow('position 2 is missing: its log was left out')
+      expect(repair.problem()).toMatch(/^position 2 is missing since \d{4}-\d\d-\d\dT.*Z$/)
+      expect(sent()).toEqual([])
     }
     expect(fake.faults()).toEqual(['0 left out: it left out the log of position 2'])
+    expect(lines.map(({ level, msg }) => [level, msg])).toEqual([[30, 'a row is missing']])
+    clock.now += 1
     const next = fake.block(4n)
-    const { facts } = await complete()
+    const { facts, gapFrom } = await complete()
     expect(idsOf(facts)).toEqual([1, 4, 5, 2, 3])
     expect(readRows()).toEqual(['position 2', 'position 3'])
+    expect(lines.at(-1)).toMatchObject({ level: 40, msg: READ })
     // At the head, up to the next row, by which they are dated.
     expect(sent()).toContain('2 at 5')
     for (const fact of facts.slice(3))
       expect(fact).toMatchObject({
         ...{ blockNumber: next.number, blockHash: next.hash, blockTimestamp: next.timestamp, txHash: null },
       })
+    // The logs are not before that of position 1.
+    expect(gapFrom).toBe(1n)
     expect(repair.problem()).toBeNull()
   })
 
-  test('is logged on the attempts 1, 2 and 4', async () => {
-    await fail(5)
-    expect(lines.map(({ level, msg }) => [level, msg])).toEqual([
-      [30, 'a row is missing'],
-      [40, 'a row is missing'],
-      [40, 'a row is missing'],
-    ])
-  })
-
-  test('has its log as soon as a search finds it, and no state is read', async () => {
-    await fail(2)
-    let answers = 0
-    fake.state.hides = ({ topics }) => Number(topics[2]) === 3 || (Number(topics[2]) === 2 && answers++ === 0)
-    await expect(complete()).rejects.toThrow('position 3 is missing: no node returns its log')
+  test('has its log when the node returns it in time, and no state is read', async () => {
+    await expect(complete()).rejects.toBeInstanceOf(MissingRow)
+    clock.now += 1_500
     hide()
-    const { facts, range } = await complete()
+    const { facts, range, gapFrom } = await complete()
     expect(idsOf(facts)).toEqual([1, 2, 3, 4, 5])
-    expect(facts).toBe(range.facts)
-    expect(readRows()).toEqual([])
+    expect([facts === range.facts, gapFrom, readRows()]).toEqual([true, null, []])
   })
 
-  test('is counted from one again after a complete range', async () => {
-    await fail(2)
+  test('is waited for since any row was missing', async () => {
+    await expect(complete()).rejects.toThrow('position 2 is missing')
+    clock.now += 1_999
+    hide(3)
+    await expect(complete()).rejects.toThrow('position 3 is missing')
+    expect(repair.problem()).toContain('position 3 is missing since')
+    clock.now += 1
+    await complete()
+    expect(readRows()).toEqual(['position 3'])
+  })
+
+  test('is waited for again after a complete range', async () => {
+    await wait()
     hide()
     await complete()
     hide(2)
-    await fail(1)
-    expect(repair.problem()).toBe('position 2 is missing (attempt 1)')
+    await expect(complete()).rejects.toThrow('its log was left out')
     expect(fake.faults()).toHaveLength(2)
   })
 
-  test('is searched for from the block of the row before, which may be in the index', async () => {
+  test('has its log from the block of the row before on, which may be in the index', async () => {
     const { write } = await openWrites(database)
     const range = await fetchRange(fake.chain, { from: 0n, upTo: 1n, head: fake.head() })
     await write(fake.block(1n), { facts: range.facts })
     const last = { ...none, position: 1n }
-    for (let times = 1; times <= 2; times += 1)
-      await expect(complete({ last, from: 2n })).rejects.toBeInstanceOf(MissingRow)
-    await expect(complete({ last, from: 2n })).rejects.toThrow('no node returns its log')
-    expect(sent()[0]).toBe('logs 1..4')
+    await expect(complete({ last, from: 3n })).rejects.toBeInstanceOf(MissingRow)
+    clock.now += 2_000
+    expect((await complete({ last, from: 3n })).gapFrom).toBe(1n)
   })
+
+  test('is missing while the state does not have it either', async () => {
+    fake.mine(['PositionCreated', { positionId: 7n }])
+    await wait()
+    await expect(complete()).rejects.toThrow('position 6 is missing: no node returns its log or its record')
+  })
+})
+
+test('the log of the first row is at the start block or later', async () => {
+  fake = createFakeChain({ startBlock: 1n })
+  repair = createRepair({
+    chain: fake.chain,
+    database,
+    log: pino({ level: 'silent' }),
+    now: () => clock.now,
+    waitMs: 0,
+  })
+  fake.pass(2)
+  fake.create('position', 1)
+  hide(1)
+  expect(await complete({ from: 2n })).toMatchObject({ facts: { length: 1 }, gapFrom: 1n })
 })
 
 describe('a row after the last one of the range', () => {
@@ -161,7 +185,7 @@ describe('a row after the last one of the range', () => {
   })
 
   test('is read from the state at the block of the range, by which it is dated', async () => {
-    await fail(5)
+    await wait()
     const head = fake.head()
     const { facts } = await complete()
     expect(idsOf(facts)).toEqual([1, 2, 3])
@@ -171,11 +195,6 @@ describe('a row after the last one of the range', () => {
       expect(fact).toMatchObject({
         ...{ blockNumber: head.number, blockHash: head.hash, blockTimestamp: head.timestamp, txHash: null },
       })
-  })
-
-  test('is searched for up to the end of the range', async () => {
-    await fail(3)
-    expect(sent().find((it) => it.startsWith('logs'))).toBe('logs 1..3')
   })
 })
 
@@ -189,7 +208,7 @@ describe('the sizes of a repair', () => {
     fake.create('position', 1)
     fake.create('position', ...ids(2, count + 1))
     hide(...ids(2, count + 1))
-    await fail(5)
+    await wait()
     expect((await complete()).facts).toHaveLength(count + 1)
     expect(sent().filter((it) => it.startsWith('100'))).toEqual(count === 100 ? reads.slice(0, 1) : reads)
   })
@@ -202,26 +221,9 @@ describe('the sizes of a repair', () => {
     fake.create('position', ...ids(2, count + 1))
     fake.create('position', count + 2)
     hide(...ids(2, count + 1))
-    await fail(5)
+    await wait()
     expect((await complete()).facts).toHaveLength(count + 2)
     expect(sent().filter((it) => / at 3$/.test(it) && !it.startsWith('6'))).toEqual(reads)
-  })
-
-  // The search begins at the block of position 1, with one block per request.
-  test.each([
-    [19, true],
-    [20, false],
-  ])('a log %i blocks after the row before: found by a search of 20 ranges: %j', async (blocks, isFound) => {
-    fake.create('position', 1)
-    fake.pass(blocks - 1)
-    fake.create('position', 2)
-    hide(2)
-    await fail(2)
-    const range = await fetchRange(fake.chain, { from: 0n, upTo: fake.head().number, head: fake.head() })
-    hide()
-    fake.state.width = 1n
-    const completed = repair.complete({ last: none, range, head: fake.head() }).then(({ length }) => length)
-    await (isFound ? expect(completed).resolves.toBe(2) : expect(completed).rejects.toBeInstanceOf(MissingRow))
   })
 })
 

@@ -113,7 +113,7 @@ const fill = async (): Promise<void> => {
   )
   await database.run((handle) =>
     saveHeartbeat(handle, CHAIN, {
-      ...{ head: blockOf(2n), proven: blockOf(2n), source: 'logs', problem: null },
+      ...{ head: blockOf(2n), proven: blockOf(2n), isQuiet: false, source: 'logs', problem: null },
       nodes: { endpoints: [], halted: false, hasLogs: true },
     }),
   )
@@ -164,7 +164,7 @@ test('the proof of a block at or below the ancestor stays', async () => {
 
 test('fee rates that were complete up to an earlier block stay complete up to it', async () => {
   await writeAll(1n)
-  await writes.write(blockOf(2n), { fees: null })
+  await writes.write(blockOf(2n), { gap: { from: 2n, to: 2n } })
   await writes.write(blockOf(3n))
   await writes.backTo(blockOf(2n))
   expect(await rowsOf(database, 'SELECT block_number AS at, fees_number AS fees FROM cursors')).toEqual([

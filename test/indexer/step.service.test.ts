@@ -1,11 +1,10 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { NodeError } from '../../src/chain/rpc/errors.ts'
 import { type Lease, LeaseLost } from '../../src/db/index/lease.ts'
 import { readProgress } from '../../src/db/index/progress.ts'
 import type { Database } from '../../src/db/pool.ts'
 import { createStep, type StepDeps } from '../../src/indexer/step.ts'
-import { createFakeChain, type FakeChain } from '../support/fake-log-chain.ts'
+import { createFakeChain, type FakeChain, UNKNOWN, UNKNOWN_TOPIC } from '../support/fake-log-chain.ts'
 import { CHAIN, leaseOf, openIndexDatabase, rowsOf } from '../support/index-writes.ts'
 
 /* The follower's steps by logs, over a chain in memory. */
@@ -33,29 +32,41 @@ beforeEach(async () => {
 const open = (options: Partial<StepDeps> = {}) => {
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
   const step = createStep({ chain: fake.chain, database, leaseTtlMs: 60_000, log, now: () => clock.now, ...options })
-  return () => step(lease)
+  return (wanted?: bigint) => step(lease, wanted)
+}
+/** As above, with every check due at each step. */
+const openDue = (options: Partial<StepDeps> = {}) => {
+  const step = open({ proveEveryMs: 0, ...options })
+  return (wanted?: bigint) => {
+    clock.now += 60_000
+    return step(wanted)
+  }
 }
 const progress = () => readProgress(database, CHAIN)
 const said = () => lines.splice(0).map(({ msg }) => msg)
-const probe = (logs: boolean, calls = 3) => [
-  ...Array<string>(3).fill('eth_getBlockByNumber'),
-  ...Array<string>(calls).fill('eth_call'),
-  ...(logs ? ['eth_getLogs'] : []),
+/** The requests of a poll, and those that move the index to a block. */
+const polled = (...others: ('anchor' | 'logs')[]) => [
+  ...(others.includes('anchor') ? ['eth_getBlockByNumber'] : []),
+  ...(others.includes('logs') ? ['eth_getLogs'] : []),
+  'eth_getBlockByNumber',
 ]
+const moved = (blocks: number) => [...Array(3).fill('eth_call'), ...Array(blocks).fill('eth_getBlockByNumber')]
 /** An index of one entity of each kind, up to the head. */
-const openIndexed = async (options: Partial<StepDeps> = {}) => {
+const openIndexed = async (options: Partial<StepDeps> = {}, openWith = open) => {
   for (const kind of ['event', 'deposit', 'position'] as const) fake.create(kind, 1)
-  const step = open(options)
+  const step = openWith(options)
   await step()
   fake.sent()
   said()
   return step
 }
+const nothingLeft = { left: 'nothing', isWritten: false }
 
 test('the first step reads all blocks, requests the protocol, and proves the index', async () => {
   for (const kind of ['event', 'deposit', 'position'] as const) fake.create(kind, 1, 2)
   const head = fake.head()
-  expect(await open()()).toEqual({ did: 'advanced', proven: head, head, source: 'logs', problem: null })
+  const rest = { head, source: 'logs', problem: null }
+  expect(await open()()).toEqual({ left: 'nothing', proven: head, isWritten: true, isQuiet: true, ...rest })
   expect(await progress()).toEqual({ cursor: head, anchor: head, last: { event: 2n, deposit: 2n, position: 2n } })
   expect(await rowsOf(database, 'SELECT fees_number::integer AS at FROM cursors')).toEqual([{ at: 3 }])
   expect(said()).toEqual([])
@@ -67,7 +78,7 @@ test('the protocol is requested on the first step, even if no event exists, and 
   expect(await rowsOf(database, 'SELECT subject FROM unobserved')).toEqual([{ subject: 'chain' }])
   await rowsOf(database, 'DELETE FROM unobserved')
   fake.mine(['CapitalWithdrawn', { depositId: 7n }])
-  expect((await step()).did).toBe('advanced')
+  expect(await step()).toMatchObject({ proven: fake.head(), isWritten: true })
   expect(await rowsOf(database, 'SELECT subject FROM unobserved')).toEqual([{ subject: 'deposit' }])
 })
 
@@ -75,79 +86,146 @@ test('nothing is written before the chain has reached the start block', async ()
   fake = createFakeChain({ startBlock: 3n })
   const step = open()
   fake.pass(2)
-  expect(await step()).toMatchObject({ did: 'idle', proven: null, head: fake.head() })
+  expect(await step()).toMatchObject({ ...nothingLeft, proven: null, head: fake.head() })
   expect(await progress()).toMatchObject({ cursor: null, anchor: null })
   fake.pass(1)
-  expect(await step()).toMatchObject({ did: 'advanced', proven: fake.head() })
+  expect(await step()).toMatchObject({ proven: fake.head() })
 })
 
 describe('a quiet chain', () => {
-  test('a probe without new blocks is one request, and writes nothing', async () => {
+  test('a poll has the head and the logs in one request, writes nothing, and leaves nothing to index', async () => {
     const step = await openIndexed()
-    expect(await step()).toMatchObject({ did: 'idle', proven: fake.head() })
-    expect(fake.sent()).toEqual([probe(true)])
+    fake.state.finalized = 3n
+    await step()
+    fake.sent()
+    for (let polls = 0; polls < 3; polls += 1) {
+      fake.pass(2)
+      expect(await step()).toMatchObject({ ...nothingLeft, proven: null, isQuiet: true, head: fake.head() })
+      expect(fake.sent()).toEqual([polled('logs')])
+    }
+    expect((await progress()).cursor).toEqual(fake.block(3n))
   })
 
-  test('the cursor follows once the new block is known to be on the chain', async () => {
+  test('the index is proved every ten seconds, at the head of the poll before, of which the logs were requested twice', async () => {
     const step = await openIndexed()
-    const [before, after] = [fake.head(), fake.pass(3)]
-    expect(await step()).toMatchObject({ did: 'idle', proven: before, head: after })
-    expect((await progress()).cursor).toEqual(before)
-    expect(await step()).toMatchObject({ did: 'settled', proven: after })
-    expect(await progress()).toMatchObject({ cursor: after, anchor: after })
+    clock.now += 9_999
+    const earlier = fake.pass(3)
+    expect(await step()).toMatchObject({ ...nothingLeft, proven: null })
+    fake.pass(2)
+    clock.now += 1
+    fake.sent()
+    expect(await step()).toMatchObject({
+      left: 'nothing',
+      proven: earlier,
+      isWritten: true,
+      isQuiet: true,
+      head: fake.head(),
+    })
+    expect(fake.sent()).toEqual([polled('logs'), moved(2)])
+    expect(await progress()).toMatchObject({ cursor: earlier, anchor: earlier })
     expect(await rowsOf(database, 'SELECT fees_number::integer AS at FROM cursors')).toEqual([{ at: 6 }])
-    expect(await step()).toMatchObject({ did: 'idle', proven: after })
+    clock.now += 9_999
+    expect(await step()).toMatchObject({ proven: null })
+    clock.now += 1
+    expect(await step()).toMatchObject({ proven: fake.head() })
+  })
+
+  test('a block that is waited for is proved at once, and one above the head is not waited for', async () => {
+    const step = await openIndexed()
+    const wanted = fake.pass(1)
+    expect(await step(wanted.number + 1n)).toMatchObject({ proven: null })
+    expect(await step(wanted.number + 1n)).toMatchObject({ proven: null })
+    expect(await step(wanted.number)).toMatchObject({ proven: wanted })
+    expect(await step(wanted.number)).toMatchObject({ proven: null })
+  })
+
+  test('a head below the anchor means that the node lags: all are asked once a second', async () => {
+    const step = await openIndexed()
+    fake.state.lag = 1
+    clock.now += 1_000
+    expect(await step()).toMatchObject({ left: 'a decision', proven: null })
+    expect(fake.sent().at(-1)).toEqual(['all endpoints'])
+    clock.now += 999
+    expect(await step()).toMatchObject({ ...nothingLeft, proven: null })
+    expect(fake.sent().flat()).not.toContain('all endpoints')
+    fake.state.lag = 0
+    clock.now += 10_000
+    fake.pass(1)
+    await step()
+    expect(await step()).toMatchObject({ problem: null, isQuiet: true })
+  })
+})
+
+describe('the anchor', () => {
+  test('is compared with the chain once a second while a reorg may replace something of the protocol', async () => {
+    const step = await openIndexed()
+    const requests = async (): Promise<number> => {
+      fake.pass(1)
+      await step()
+      return fake
+        .sent()
+        .flat()
+        .filter((method) => method === 'eth_getBlockByNumber').length
+    }
+    // With the request for the finalized block, and then without.
+    expect([await requests(), await requests()]).toEqual([3, 1])
+    clock.now += 1_000
+    expect([await requests(), await requests()]).toEqual([2, 1])
   })
 
   test.each([
-    [0n, 'idle'],
-    [1n, 'settled'],
-  ])('blocks that are %i seconds apart: %s while newer ones come', async (seconds, did) => {
+    [2n, 2],
+    [3n, 1],
+  ])('with the finalized block at %i and the last row at 3, a poll asks for %i blocks', async (finalized, blocks) => {
     const step = await openIndexed()
-    fake.state.seconds = seconds
-    const known = fake.pass(1)
+    fake.state.finalized = finalized
     await step()
-    fake.pass(1)
-    expect(await step()).toMatchObject({ did, proven: known })
-    // At the head the cursor follows in any case.
-    expect(await step()).toMatchObject({ did: 'settled', proven: fake.head() })
+    fake.sent()
+    clock.now += 1_000
+    await step()
+    expect(fake.sent()).toEqual([polled(...(blocks === 2 ? (['anchor', 'logs'] as const) : (['logs'] as const)))])
   })
 
-  test('a head below the known block means that the node lags', async () => {
+  test('is compared again once a new row can be replaced', async () => {
     const step = await openIndexed()
-    fake.state.lag = 1
-    for (let times = 0; times < 3; times += 1) expect(await step()).toMatchObject({ did: 'idle', proven: null })
-    fake.state.lag = 0
-    expect(await step()).toMatchObject({ did: 'idle', proven: fake.head() })
+    fake.state.finalized = 3n
+    await step()
+    fake.create('position', 2)
+    await step()
+    clock.now += 1_000
+    fake.sent()
+    await step()
+    expect(fake.sent()).toEqual([polled('anchor', 'logs')])
   })
 })
 
 describe('new logs', () => {
   test('at the head are indexed with one more request', async () => {
     const step = await openIndexed()
+    await step()
     const block = fake.create('position', 2)
-    expect(await step()).toMatchObject({ did: 'advanced', proven: block })
+    fake.sent()
+    expect(await step()).toMatchObject({ left: 'nothing', proven: block, isWritten: true, isQuiet: true })
     expect(await progress()).toMatchObject({ cursor: block, last: { position: 2n } })
-    expect(fake.sent()).toEqual([probe(true), [...probe(false).slice(3), ...Array(3).fill('eth_getBlockByNumber')]])
+    expect(fake.sent()).toEqual([polled('logs'), moved(3)])
   })
 
-  // One block after the cursor is verified: two blocks, four times.
+  // Two blocks after the cursor are known: three blocks, four times.
   test.each([
-    [8n, undefined, true],
-    [7n, undefined, false],
-    [6n, 3n, true],
-    [5n, 3n, false],
-  ])('are part of the probe at a log width of %i and a margin of %s: %j', async (width, widthMargin, isPart) => {
+    [12n, undefined, true],
+    [11n, undefined, false],
+    [9n, 3n, true],
+    [8n, 3n, false],
+  ])('are part of the poll at a log width of %i and a margin of %s: %j', async (width, widthMargin, isPart) => {
     const step = await openIndexed(widthMargin === undefined ? {} : { widthMargin })
-    fake.state.seconds = 0n
-    fake.pass(1)
+    fake.pass(2)
     await step()
     fake.state.width = width
     const block = fake.create('position', 2)
     fake.sent()
-    expect(await step()).toMatchObject({ did: 'advanced', proven: block })
+    expect(await step()).toMatchObject({ proven: block })
     const [first, second] = fake.sent()
-    expect(first).toEqual(probe(isPart))
+    expect(first).toEqual(isPart ? polled('logs') : polled())
     expect(second?.[0]?.startsWith('logs')).toBe(!isPart)
   })
 
@@ -162,39 +240,49 @@ describe('new logs', () => {
     expect(said()).toEqual(['the functions of the diamond changed: every entity is read again'])
   })
 
-  test('a log that only the state shows is found missing, reported, and indexed when the node returns it', async () => {
+  test('logs that no release knows mark what they may name, and are counted and reported', async () => {
     const step = await openIndexed()
-    fake.state.hides = () => true
-    fake.create('position', 2)
-    expect((await step()).did).toBe('idle')
-    // The block is known now, and the state at it has a row that the index lacks.
-    for (const times of [1, 2])
-      expect(await step()).toMatchObject({
-        ...{ did: 'idle', proven: null, problem: `position 2 is missing (attempt ${times})` },
-      })
-    expect(fake.faults()).toEqual(['0 left out: it left out the log of position 2'])
-    fake.state.hides = () => false
-    expect(await step()).toMatchObject({ did: 'advanced', proven: fake.head(), problem: null })
-    expect(await progress()).toMatchObject({ last: { position: 2n } })
+    await rowsOf(
+      database,
+      "INSERT INTO looks (chain_id, head_number, head_timestamp, source, endpoints) VALUES (8453, 1, 1, 'logs', '{}')",
+    )
+    await rowsOf(database, 'DELETE FROM unobserved')
+    await step()
+    // The event, deposit and position 1, and ids that none has.
+    const { number } = fake.mine([UNKNOWN, { words: [1n, 9n, 2n ** 255n] }], [UNKNOWN, { words: [] }])
+    expect(await step()).toMatchObject({ proven: fake.head(), isWritten: true })
+    expect(await rowsOf(database, 'SELECT subject, id::integer FROM unobserved WHERE id < 2 ORDER BY subject')).toEqual(
+      [{ subject: 'chain', id: 0 }, ...['deposit', 'event', 'position'].map((subject) => ({ subject, id: 1 }))],
+    )
+    const [seen] = await rowsOf(
+      database,
+      "SELECT unknown_logs::integer, encode(unknown_topic, 'hex') AS topic, unknown_block::integer FROM looks",
+    )
+    expect(seen).toEqual({ unknown_logs: 2, topic: UNKNOWN_TOPIC.slice(2), unknown_block: Number(number) })
+    expect(said()).toEqual(Array(2).fill(expect.stringContaining('emits a log that this release does not know')))
   })
 
-  test('fee rates of a range whose facts had to be searched for are not complete', async () => {
-    const step = await openIndexed()
-    let answers = 0
-    // The third attempt searches for the log, which the fourth answer has.
-    fake.state.hides = ({ name, topics }) => name === 'PositionCreated' && Number(topics[2]) === 2 && ++answers < 4
-    fake.create('position', 2)
-    fake.mine(['CapitalWithdrawn', { depositId: 1n }])
-    for (const did of ['idle', 'idle', 'advanced']) expect((await step()).did).toBe(did)
-    expect(await progress()).toMatchObject({ cursor: fake.head(), last: { position: 2n } })
-    expect(await rowsOf(database, 'SELECT fees_number::integer AS at FROM cursors')).toEqual([{ at: 3 }])
-    expect(answers).toBe(4)
+  test('a log that only the state shows is found missing, reported, and indexed when the node returns it', async () => {
+    const step = await openIndexed({ proveEveryMs: 0 })
+    fake.state.hides = () => true
+    const { number } = fake.create('position', 2)
+    // The block is proved, and the state at it has a row that the index lacks.
+    for (let times = 0; times < 2; times += 1)
+      expect(await step()).toMatchObject({
+        ...{ left: 'a decision', proven: null, isQuiet: false },
+        problem: expect.stringContaining('position 2 is missing'),
+      })
+    expect(fake.faults()).toEqual(['0 left out: it left out the log of position 2'])
+    expect((await progress()).cursor?.number).toBe(number - 1n)
+    fake.state.hides = () => false
+    expect(await step()).toMatchObject({ proven: fake.head(), problem: null })
+    expect(await progress()).toMatchObject({ last: { position: 2n } })
   })
 
   test('logs of rows that the index has already are of another chain: all endpoints are asked about the anchor', async () => {
     const step = await openIndexed()
     fake.create('position', 1)
-    expect(await step()).toMatchObject({ did: 'idle', proven: null })
+    expect(await step()).toMatchObject({ left: 'a decision', proven: null })
     expect(said()).toEqual(['the answers belong to more than one chain'])
     expect(fake.faults()).toEqual(['0 penalized: it returned logs of rows that the index already has'])
     expect(fake.sent().at(-1)).toEqual(['all endpoints'])
@@ -211,25 +299,27 @@ describe('new logs', () => {
 describe('far behind the head', () => {
   const ranges = () => fake.sent().flatMap((batch) => (batch[0]?.startsWith('logs') ? batch[0] : []))
 
-  test('ranges follow one another, prefetched ones without a probe for a second', async () => {
+  test('ranges follow one another, prefetched ones without a poll for a second', async () => {
     fake.state.width = 10n
+    fake.state.finalized = 44n
     fake.pass(44)
     const step = open()
-    expect(await step()).toMatchObject({ did: 'advanced', proven: null })
+    expect(await step()).toMatchObject({ left: 'work', proven: null, isQuiet: false })
     expect(said()).toEqual(['catching up'])
     clock.now += 1_000
-    expect(await step()).toMatchObject({ did: 'advanced', proven: null, head: fake.head() })
+    expect(await step()).toMatchObject({ left: 'work', proven: null, head: fake.head() })
     expect(ranges()).toEqual(['logs 0..9', 'logs 10..19', 'logs 20..29', 'logs 30..39', 'logs 40..44'])
     expect((await progress()).cursor).toEqual(fake.block(19n))
     clock.now += 1
     await step()
+    // Whether the anchor is final, and the head.
+    expect(fake.sent()).toEqual([['eth_getBlockByNumber'], polled()])
+    for (const left of ['work', 'nothing']) expect(await step()).toMatchObject({ left })
     // Both ids at which each kind may begin.
-    expect(fake.sent()).toEqual([probe(false, 6)])
-    for (const proven of [null, fake.head()]) expect(await step()).toMatchObject({ did: 'advanced', proven })
     expect(fake.sent()).toEqual([['6 at 44']])
   })
 
-  test('after a step that was idle, the chain is probed again', async () => {
+  test('after a step that could not decide, the chain is polled again', async () => {
     fake.state.width = 10n
     fake.pass(14)
     fake.create('position', 1)
@@ -240,11 +330,14 @@ describe('far behind the head', () => {
     fake.state.hides = ({ name, topics }) => name === 'PositionCreated' && Number(topics[2]) === 1
     await step()
     fake.sent()
-    expect(await step()).toMatchObject({ did: 'idle', problem: 'position 1 is missing (attempt 1)' })
+    expect(await step()).toMatchObject({
+      left: 'a decision',
+      problem: expect.stringContaining('position 1 is missing'),
+    })
     expect(fake.sent().flat()).not.toContain('eth_getBlockByNumber')
     fake.state.hides = () => false
-    expect(await step()).toMatchObject({ did: 'advanced', problem: null })
-    expect(fake.sent()[0]).toEqual(probe(false, 6))
+    expect(await step()).toMatchObject({ left: 'work', problem: null })
+    expect(fake.sent().flat()).toContain('eth_getBlockByNumber')
   })
 
   test.each([
@@ -262,7 +355,7 @@ describe('far behind the head', () => {
 describe('a reorg', () => {
   /** Indexes blocks with an anchor at each. */
   const anchored = async (count: number) => {
-    const step = await openIndexed()
+    const step = await openIndexed({}, openDue)
     for (let id = 2; id < 2 + count; id += 1) {
       fake.create('position', id)
       await step()
@@ -277,13 +370,13 @@ describe('a reorg', () => {
     const [ancestor, top] = [fake.block(5n), fake.head()]
     fake.reorg(5n)
     fake.pass(4)
-    expect(await step()).toMatchObject({ did: 'idle', proven: null })
+    expect(await step()).toMatchObject({ left: 'a decision', proven: null })
     expect((await progress()).anchor).toEqual(top)
-    expect(await step()).toMatchObject({ did: 'rolled back', proven: null })
+    expect(await step()).toMatchObject({ left: 'work', proven: null, isWritten: true })
     expect(await progress()).toMatchObject({ cursor: ancestor, anchor: ancestor, last: { position: 3n } })
     expect(lines).toMatchObject([{ level: 40, from: '7', to: '5' }])
     expect(said()).toEqual(['index rolled back'])
-    expect(await step()).toMatchObject({ did: 'advanced', proven: fake.head() })
+    expect(await step()).toMatchObject({ proven: fake.head() })
   })
 
   test.each([
@@ -293,8 +386,8 @@ describe('a reorg', () => {
     const step = await anchored(4)
     fake.reorg(5n)
     fake.pass(4)
-    fake.state.finalized = finalized
     await step()
+    fake.state.finalized = finalized
     await step()
     expect(said()).toEqual([...(isError ? ['reorg below the finalized block'] : []), 'index rolled back'])
   })
@@ -302,45 +395,57 @@ describe('a reorg', () => {
   test('an answer that has the block again begins the confirmation again', async () => {
     const step = await anchored(1)
     const denied = fake.head()
-    const sendBy = fake.chain.sendBy
+    const { poll } = fake.chain
     fake.reorg(3n)
     fake.pass(2)
     await step()
     // The node has the old block once more.
     Object.assign(fake.chain, {
-      sendBy: async (...args: Parameters<typeof sendBy>) => {
-        const { endpoint, outcomes } = await sendBy(...args)
-        const block = { ok: true, value: denied }
-        const beyond = [1, 2, 3].map(() => ({ ok: false, error: new NodeError({ code: 3, message: 'reverted' }) }))
-        const logs = { ok: true, value: [] }
-        return { endpoint, outcomes: { ...outcomes, head: block, known: block, anchor: block, beyond, logs } }
-      },
+      poll: async () => ({ endpoint: 0, head: denied, outcomes: { anchor: { ok: true, value: denied } } }),
     })
     await step()
-    Object.assign(fake.chain, { sendBy })
-    expect((await step()).did).toBe('idle')
-    expect((await step()).did).toBe('rolled back')
+    Object.assign(fake.chain, { poll })
+    expect((await step()).left).toBe('a decision')
+    expect((await step()).left).toBe('work')
   })
 
-  test('above the anchor rolls nothing back', async () => {
+  test('of blocks without rows above the anchor rolls nothing back', async () => {
     const step = await openIndexed()
     const anchor = fake.head()
     fake.pass(2)
     await step()
     fake.reorg(anchor.number)
     fake.pass(3)
-    expect(await step()).toMatchObject({ did: 'idle', proven: null })
-    expect(await step()).toMatchObject({ did: 'advanced', proven: fake.head() })
+    clock.now += 60_000
+    // The head of the poll before was replaced.
+    expect(await step()).toMatchObject({ left: 'a decision', proven: null })
+    expect(await step()).toMatchObject({ proven: fake.head() })
     expect(await rowsOf(database, 'SELECT FROM rollbacks')).toEqual([])
   })
 
-  test('that leaves the node without the known block waits for the block', async () => {
-    const step = await openIndexed()
-    const anchor = fake.head()
-    fake.pass(2)
-    await step()
-    fake.reorg(anchor.number)
-    expect(await step()).toMatchObject({ did: 'idle', proven: null })
-    expect((await progress()).anchor).toEqual(anchor)
+  test('that leaves the only node below the anchor is the chain after ten seconds, and has a name meanwhile', async () => {
+    const step = await anchored(4)
+    fake.reorg(5n)
+    expect(await step()).toMatchObject({
+      left: 'a decision',
+      problem: 'the index is at block 7, above the newest block of every node, 5',
+    })
+    expect(await rowsOf(database, 'SELECT FROM rollbacks')).toEqual([])
+  })
+
+  test('a node that denies the block of the anchor, below its own head, has a name', async () => {
+    const step = await anchored(2)
+    const { poll, queryAllEndpoints } = fake.chain
+    const lacking = { ok: true, value: null }
+    fake.pass(1)
+    Object.assign(fake.chain, {
+      poll: async () => ({ endpoint: 0, head: fake.head(), outcomes: { anchor: lacking } }),
+      queryAllEndpoints: async () => [
+        { endpoint: 0, outcomes: { block: lacking, head: { ok: true, value: fake.head() } } },
+      ],
+    })
+    expect(await step()).toMatchObject({ left: 'a decision', problem: 'a node with block 6 has no block 5' })
+    expect(fake.faults()).toEqual(['0 penalized: it has no block 5, below its newest block'])
+    Object.assign(fake.chain, { poll, queryAllEndpoints })
   })
 })

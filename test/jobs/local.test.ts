@@ -189,7 +189,7 @@ const payloads: { readonly [N in JobName]: readonly [good: object, bad: object] 
   observe: [base, { chainId: 0 }],
   audit: [base, { chainId: 1.5 }],
   render: [base, { chainId: '8453' }],
-  fees: [base, { ...base, more: 1 }],
+  gaps: [base, { ...base, more: 1 }],
   finalize: [base, {}],
   dispatch: [{}, base],
   deliver: [{ endpoint: 'x'.repeat(100) }, { endpoint: 'x'.repeat(101) }],

@@ -77,6 +77,7 @@ export const fakeChain = (
     head: latest,
     pinned: async (read) => read(await latest()),
     ...createUncachedReader({ node: { send }, diamond }),
+    ask: () => {},
     runReplay: (run) => run(),
     status: () => ({ endpoints: [], halted: false, hasLogs: true }),
     ...changes,

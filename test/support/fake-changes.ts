@@ -13,8 +13,8 @@ export const blockAt = (number: number) => ({
 /** The state of an index at a block: `lagSeconds` behind the head, with changes reported by logs or found by polling. */
 export const reachedAt = (chainId: ChainId, number: number, { lagSeconds = 0, byLogs = true } = {}): Reached => {
   const block = blockAt(number)
-  const headTimestamp = block.timestamp + BigInt(lagSeconds)
-  return { chainId, block, heartbeat: { ageSeconds: 0, headTimestamp, byLogs } }
+  const head = { number: block.number, timestamp: block.timestamp + BigInt(lagSeconds) }
+  return { chainId, block, heartbeat: { ageSeconds: 0, head, stored: null, isQuiet: false, byLogs } }
 }
 
 /** The changes of an index that a test moves on. At first every chain is current, and nothing has changed. */
@@ -29,6 +29,7 @@ export const createFakeChanges = () => {
     position: () => position,
     version: ({ keys }) => Math.max(0, ...keys.map((key) => versions.get(key) ?? 0)),
     reached: (chainId) => progress.get(chainId),
+    storedHead: () => null,
     onCommit(listener) {
       listeners.add(listener)
       return () => void listeners.delete(listener)

@@ -12,7 +12,7 @@ import type { Chain } from '../../src/chain/chain.ts'
 import { type Batch, flatten, unflatten } from '../../src/chain/rpc/batch.ts'
 import { NodeError, toServiceError } from '../../src/chain/rpc/errors.ts'
 import { parseLogs } from '../../src/chain/rpc/log-shape.ts'
-import type { Block, Request } from '../../src/chain/rpc/requests.ts'
+import { type Block, getBlock, type Request } from '../../src/chain/rpc/requests.ts'
 import type { Outcome } from '../../src/chain/rpc/transport.ts'
 import { entities, type Kind, kinds } from '../../src/protocol/entities.ts'
 import type { Call } from '../../src/protocol/outputs.ts'
@@ -73,6 +73,10 @@ type Version = { readonly kind: Kind; readonly id: bigint; readonly from: bigint
 /** A log of a block that is mined: its name and arguments. */
 export type Emitted = readonly [name: string, args: Readonly<Record<string, unknown>>]
 
+/** The name and the first topic of a log that no release knows. */
+export const UNKNOWN = 'unknown'
+export const UNKNOWN_TOPIC: Hex = `0x${'ab'.repeat(32)}`
+
 const missing = () => new NodeError({ code: -32_000, message: 'header not found' })
 const reverted = () => new NodeError({ code: 3, message: 'execution reverted' })
 
@@ -127,15 +131,9 @@ export const createFakeChain = ({ startBlock = 0n } = {}) => {
     if (tag === 'latest') return head()
     return blocks[Number(tag === 'finalized' ? state.finalized : tag)] ?? null
   }
-  type Span = { from: bigint; upTo: bigint; topics?: readonly Hex[] | undefined }
-  const shown = ({ from, upTo, topics = [] }: Span, by: 'range' | 'probe') =>
-    logs.filter(
-      (log) =>
-        BigInt(log.blockNumber) >= from &&
-        BigInt(log.blockNumber) <= upTo &&
-        (topics.length === 0 || topics.includes(log.topics[0] ?? '0x')) &&
-        !state.hides(log, by),
-    )
+  type Span = { from: bigint; upTo: bigint }
+  const shown = ({ from, upTo }: Span, by: 'range' | 'probe') =>
+    logs.filter((log) => BigInt(log.blockNumber) >= from && BigInt(log.blockNumber) <= upTo && !state.hides(log, by))
 
   const outputOf = (name: string, id: bigint | undefined, at: bigint): unknown => {
     if (name === 'getHedgeFeeConfig') {
@@ -162,9 +160,9 @@ export const createFakeChain = ({ startBlock = 0n } = {}) => {
   }
   const answer = ({ method, params: [first], ...request }: Request<unknown>): unknown => {
     if (method === 'eth_getLogs') {
-      const { fromBlock, toBlock, topics } = first as { fromBlock: Hex; toBlock: Hex | 'latest'; topics: [Hex[]] }
+      const { fromBlock, toBlock } = first as { fromBlock: Hex; toBlock: Hex | 'latest' }
       const upTo = toBlock === 'latest' ? head().number : BigInt(toBlock)
-      return shown({ from: BigInt(fromBlock), upTo, topics: topics[0] }, 'probe')
+      return shown({ from: BigInt(fromBlock), upTo }, 'probe')
     }
     if (request.view !== undefined) return view(request.view.data, request.view.blockHash)
     const block = named(first)
@@ -186,6 +184,10 @@ export const createFakeChain = ({ startBlock = 0n } = {}) => {
     head: async () => head(),
     send: async (batch) => outcomesOf(batch),
     sendBy: async (batch) => ({ endpoint: 0, outcomes: outcomesOf(batch) }),
+    async poll(batch) {
+      const { latest, ...outcomes } = outcomesOf({ ...(batch as Batch), latest: getBlock('latest') })
+      return { endpoint: 0, head: (latest as { readonly value: Block }).value, outcomes: outcomes as never }
+    },
     async queryAllEndpoints(batch) {
       const answers = [{ endpoint: 0, outcomes: outcomesOf(batch) }]
       sent.splice(-1, 1, ['all endpoints'])
@@ -201,12 +203,12 @@ export const createFakeChain = ({ startBlock = 0n } = {}) => {
       })
       return outcomes as never
     },
-    async logs({ from, upTo, topics }) {
+    async logs({ from, upTo }) {
       const end = from + state.width - 1n
       const last = named(end < upTo ? end : upTo)
       if (last === null) throw toServiceError(missing())
       sent.push([`logs ${from}..${last.number}`])
-      const found = parseLogs(shown({ from, upTo: last.number, topics }, 'range'))
+      const found = parseLogs(shown({ from, upTo: last.number }, 'range'))
       return { endpoint: 0, logs: found, last, before: named(from === 0n ? 0n : from - 1n) }
     },
     penalize: (endpoint, why) => void faults.push(`${endpoint} penalized: ${why}`),
@@ -220,11 +222,18 @@ export const createFakeChain = ({ startBlock = 0n } = {}) => {
     isForeign: () => false,
   })
 
+  /** A log by its name, or one that no release knows with `words` as further topics. */
+  const emit = (name: string, args: Readonly<Record<string, unknown>>, block: Block, at: number): JsonLog => {
+    if (name !== UNKNOWN) return jsonLog(deployment.diamond, name, args, block, at)
+    const words = (args.words as readonly bigint[]).map((word) => numberToHex(word, { size: 32 }))
+    return { ...jsonLog(deployment.diamond, 'Paused', {}, block, at), topics: [UNKNOWN_TOPIC, ...words], data: '0x' }
+  }
+
   /** Mines a block with these logs. */
   const mine = (...emitted: readonly Emitted[]): Block => {
     const block = { ...blockOf(head().number + 1n, fork), timestamp: head().timestamp + state.seconds }
     blocks.push(block)
-    logs.push(...emitted.map(([name, args], at) => jsonLog(deployment.diamond, name, args, block, at)))
+    logs.push(...emitted.map(([name, args], at) => emit(name, args, block, at)))
     return block
   }
   /** Sets what an entity's views return from the next block on. */

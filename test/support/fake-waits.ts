@@ -20,6 +20,7 @@ export const fakeChanges = () => {
       const number = tips.get(chainId)
       return number === undefined ? undefined : { chainId, block: blockAt(number), heartbeat: null }
     },
+    storedHead: () => null,
     onCommit(listener) {
       listeners.add(listener)
       return () => void listeners.delete(listener)

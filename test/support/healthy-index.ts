@@ -12,6 +12,8 @@ export const healthyHeartbeat: NonNullable<IndexHealth['heartbeat']> = {
   at: new Date(1_800_000_000_500),
   ageSeconds: 0.4,
   head: { number: 100n, timestamp: 1_000n },
+  isQuiet: false,
+  unknownLogs: null,
   proven: datedBlock(99n, 998n),
   source: 'logs',
   problem: null,
@@ -36,6 +38,7 @@ export const healthyIndex: IndexHealth = {
   audit: healthyAudit,
   feesContradiction: null,
   observations: { waiting: 1, oldestSeconds: 0.2 },
+  withoutLog: { pending: 0, absent: 0, pruned: 0, oldestSeconds: null },
   upgrade: {
     blockNumber: 40n,
     blockHash: `0x${'40'.repeat(32)}`,

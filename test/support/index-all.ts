@@ -13,8 +13,8 @@ export const indexAll = async ({ chain, database }: { chain: Chain; database: Da
   const lease = await takeLease(database, chain.chainId, 'test', LEASE_TTL_MS)
   if (lease === null) throw new Error(`chain ${chain.chainId} is indexed by another process: its lease is taken`)
   const log = pino({ level: 'silent' })
-  const step = createStep({ chain, database, leaseTtlMs: LEASE_TTL_MS, log })
-  for (let done = 'nothing'; done !== 'idle'; ) done = (await step(lease)).did
+  const step = createStep({ chain, database, leaseTtlMs: LEASE_TTL_MS, log, proveEveryMs: 0 })
+  for (let isDone = false; !isDone; ) isDone = (await step(lease)).isQuiet
   await createObserver({ chain, database, log }).observeAll(new AbortController().signal)
   await releaseLease(database, lease)
 }

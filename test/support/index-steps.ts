@@ -35,10 +35,10 @@ export const indexSteps = ({ chain, database }: { readonly chain: Chain; readonl
     async index(): Promise<void> {
       const lease = await takeLease(database, chainId, 'test', TTL_MS)
       if (lease === null) throw new Error('another worker leads')
-      const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
+      const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log, proveEveryMs: 0 })
       await eventually('index and chain agree', async () => {
-        const { did, head } = await step(lease)
-        return did === 'idle' && head !== null && (await createQueries(database).indexed(chainId))?.hash === head.hash
+        const { isQuiet, head } = await step(lease)
+        return isQuiet && (await createQueries(database).indexed(chainId))?.hash === head.hash
       })
     },
 

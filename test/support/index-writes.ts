@@ -26,6 +26,7 @@ const tables = [
     'cursors',
     'anchors',
     'rollbacks',
+    'log_gaps',
     'changes',
   ],
   ...['settlements', 'settlement_logs', 'feed', 'feed_floors', 'feed_epochs', 'leases', 'looks', 'audits'],
@@ -51,7 +52,18 @@ type Written = Parameters<Commits['write']>[1]
 
 /** A write at a block near the head, of which everything is known, without content unless it is given. */
 export const writtenAt = (block: StoredBlock, content: Partial<Written> = {}): Written => ({
-  ...{ block, facts: [], hints: [], fees: [], complete: true, protocol: false, isBehind: false, uncovers: false },
+  ...{
+    block,
+    facts: [],
+    hints: [],
+    unknown: [],
+    fees: [],
+    gap: null,
+    complete: true,
+    protocol: false,
+    isBehind: false,
+    uncovers: false,
+  },
   ...content,
 })
 

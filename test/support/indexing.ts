@@ -3,6 +3,7 @@ import { type Chain, createChain } from '../../src/chain/chain.ts'
 import { newestChange } from '../../src/db/changes/changes.ts'
 import { refreshLag } from '../../src/db/index/refresh-queue.ts'
 import type { Database } from '../../src/db/pool.ts'
+import { createDemand } from '../../src/indexer/demand.ts'
 import { follow } from '../../src/indexer/follow.ts'
 import { createObserver } from '../../src/indexer/observer.ts'
 import { createClosers } from '../../src/lib/lifecycle.ts'
@@ -14,7 +15,7 @@ import { eventually } from './process.ts'
 import { startWorld } from './world.ts'
 
 /** The polling interval in milliseconds. It is short so that tests wait little. */
-const POLL_MS = 100
+const pollMs = { idle: 100, fast: 50 }
 
 const log = pino({ level: 'silent' })
 
@@ -36,7 +37,7 @@ const startIndexing = (deps: {
   const onWrite = (): void => {
     observing = observing.then(() => observer.observeAll(stop.signal)).catch(() => {})
   }
-  const following = follow({ chain, database, session, pollMs: POLL_MS, onWrite, log }, stop.signal)
+  const following = follow({ chain, database, session, pollMs, demand: createDemand(), onWrite, log }, stop.signal)
   return async () => {
     stop.abort()
     await following

@@ -18,7 +18,7 @@ type PortfolioQuery = Parameters<Lists['portfolios']['of']>[0]
 export const tipOf = (chainId: ChainId, own: Partial<Tip> = {}): Tip => ({
   chainId,
   block: blockOf(100n),
-  head: { timestamp: blockOf(100n).timestamp, ageSeconds: 1 },
+  head: { timestamp: blockOf(100n).timestamp, isQuiet: false, ageSeconds: 1 },
   rollback: 3n,
   reorged: false,
   isRefreshing: false,

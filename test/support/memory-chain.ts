@@ -24,7 +24,10 @@ export const transactionOf = (hash: string, fields: Partial<Transaction> = {}): 
   ...{ chainId: CHAIN, hash: hash as Hex, status: 'unknown', block: null, confirmations: 0, finality: null, fee: null },
   ...{ calls: null, created: { eventIds: [], depositIds: [], positionIds: [] }, logs: [], logsOmitted: 0 },
   ...{
+    createdIncomplete: false,
     logsIncomplete: false,
+    unknownLogs: [],
+    unknownLogsOmitted: 0,
     userOperations: [],
     revert: null,
     revertStatus: 'none',

@@ -197,7 +197,7 @@ export const writeRandomRows = (
     await addAnchor(handle, chainId, observedBlock, true)
     await moveCursor(handle, chainId, observedBlock)
     await saveHeartbeat(handle, chainId, {
-      ...{ head: observedBlock, proven: null, source: 'logs', problem: null },
+      ...{ head: observedBlock, proven: null, isQuiet: false, source: 'logs', problem: null },
       nodes: { endpoints: [], halted: false, hasLogs: true },
     })
   })

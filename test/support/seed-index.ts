@@ -169,7 +169,7 @@ export const seedRows = (
 /** Records that the worker saw the chain, with this block as its newest. */
 export const seedHeartbeat = (handle: Handle, chainId: ChainId, head: StoredBlock): Promise<void> =>
   saveHeartbeat(handle, chainId, {
-    ...{ head, proven: null, source: 'logs', problem: null },
+    ...{ head, proven: null, isQuiet: false, source: 'logs', problem: null },
     nodes: { endpoints: [], halted: false, hasLogs: true },
   })
 

@@ -1,6 +1,6 @@
 import { toServiceError } from '../../chain/rpc/errors.ts'
 import { readFees } from '../../db/index/fees.ts'
-import { decodeLog, type FeeRates, feeLogsIn, feeLogTopic } from '../../protocol/logs.ts'
+import { decodeLog, type FeeRates, feeLogsIn } from '../../protocol/logs.ts'
 import { call } from '../../protocol/outputs.ts'
 import type { AuditDeps } from './confirm.ts'
 
@@ -20,7 +20,7 @@ export const compareFees = async ({
   const differences: string[] = []
   const numbers = chain.status().hasLogs ? [...new Set(rows.map(({ blockNumber }) => blockNumber))] : []
   for (const number of numbers) {
-    const { logs } = await chain.logs({ from: number, upTo: number, topics: [feeLogTopic] })
+    const { logs } = await chain.logs({ from: number, upTo: number })
     const hints = logs.flatMap((log) => {
       const decoded = decodeLog(log)
       return decoded?.kind === 'hint' ? decoded : []

@@ -1,0 +1,148 @@
+import type { Chain } from '../chain/chain.ts'
+import { getBlock } from '../chain/rpc/requests.ts'
+import { markAbsent, storeGapLogs } from '../db/index/gap-logs.ts'
+import { adoptGaps, deferGap, type LogGap, nextGap } from '../db/index/log-gaps.ts'
+import { AnchorLost } from '../db/index/progress.ts'
+import type { Database } from '../db/pool.ts'
+import type { StoredBlock } from '../db/stored.ts'
+import { isUnavailable, ServiceError } from '../lib/errors.ts'
+import type { Logger } from '../lib/log.ts'
+import { ChainMoved, type Fetched, fetchRange, isPruned } from './range.ts'
+
+/** Reads the logs that were missing when the index was written. */
+export type LogGaps = {
+  /**
+   * Reads the logs of the gaps that are due. Each part is stored on its own, so a later run continues there. Does
+   * nothing while no node serves logs. Throws what neither nodes nor the database throw when they are out of reach.
+   */
+  fill(signal: AbortSignal): Promise<void>
+}
+
+/** How long a gap waits after a fault of a node, in milliseconds. */
+const FAULT_MS = 5_000
+
+/** How long a gap waits for logs that nodes left out: as long as it has waited already, within these bounds. */
+const RETRY_MS = { least: 2_000, most: 60_000 }
+
+/** How long nodes have to leave out the log of a row until it counts as absent, in milliseconds. */
+const ABSENT_MS = 600_000
+
+/** The logs of the newest blocks of a gap, in ranges that follow each other. */
+type Part = { readonly from: bigint; readonly ranges: readonly Fetched[] }
+
+/**
+ * No lease is needed, because a write is refused after a rollback or another write of the gap.
+ *
+ * @example await createLogGaps({ chain, database, log }).fill(signal)
+ */
+export const createLogGaps = (deps: {
+  readonly chain: Chain
+  readonly database: Database
+  readonly log: Logger
+  /** A monotonic clock, in milliseconds. */
+  readonly now?: () => number
+  /** `ABSENT_MS` unless given. */
+  readonly absentMs?: number
+}): LogGaps => {
+  const { chain, database, log, now = () => performance.now(), absentMs = ABSENT_MS } = deps
+  const { chainId, deployment } = chain
+  /** Since when which endpoints have returned a gap without the log of some row. */
+  const omissions = new Map<bigint, { readonly since: number; readonly by: Set<number> }>()
+  let isFirst = true
+
+  const defer = (gap: LogGap, to: Parameters<typeof deferGap>[2]) => database.run((handle) => deferGap(handle, gap, to))
+  const fieldsOf = (gap: LogGap) => ({ chainId, from: gap.fromBlock.toString(), to: gap.toBlock.toString() })
+
+  /** Reads at most `width` of the newest blocks of a gap; null when nodes have logs of none of them. */
+  const readPart = async (gap: LogGap, head: StoredBlock, width: bigint): Promise<Part | null> => {
+    const upTo = gap.unreadTo
+    const from = upTo - width < gap.fromBlock ? gap.fromBlock : upTo - width + 1n
+    const ranges: Fetched[] = []
+    try {
+      for (let next = from; next <= upTo; ) {
+        const range = await fetchRange(chain, { from: next, upTo, head })
+        const last = ranges.at(-1)?.block
+        if (last !== undefined && range.before?.hash !== last.hash) throw new ChainMoved(`block ${last.number} changed`)
+        ranges.push(range)
+        next = range.block.number + 1n
+      }
+      return { from, ranges }
+    } catch (fault) {
+      if (!isPruned(fault)) throw fault
+      return from === upTo ? null : readPart(gap, head, (upTo - from + 1n) / 2n)
+    }
+  }
+
+  /** Throws ChainMoved unless the last block of a part is of the chain of the index. */
+  const verify = async ({ ranges }: Part, anchor: StoredBlock): Promise<void> => {
+    const known = [anchor, ...ranges.slice(-1).map(({ block }) => block)]
+    const { blocks } = await chain.send({ blocks: known.map(({ number }) => getBlock(number)) })
+    for (const [at, { number, hash }] of known.entries()) {
+      const outcome = blocks[at]
+      if (!outcome?.ok || outcome.value?.hash !== hash) throw new ChainMoved(`block ${number} changed`)
+    }
+  }
+
+  /** Sets when a gap is due again of which endpoints left out a log, or that the log is absent. */
+  const retry = async (gap: LogGap, { from, ranges }: Part): Promise<void> => {
+    const omission = omissions.get(gap.seq) ?? { since: now(), by: new Set() }
+    omissions.set(gap.seq, omission)
+    for (const { endpoint } of ranges) {
+      omission.by.add(endpoint)
+      chain.reportMissingLogs(endpoint, `it left out logs of rows from block ${from} on`)
+    }
+    const ms = now() - omission.since
+    const isAsked = ({ index, rank, missing }: ReturnType<Chain['status']>['endpoints'][number]): boolean =>
+      omission.by.has(index) || missing.includes('logs') || !(rank === 'ok' || rank === 'incomplete logs')
+    const isAbsent = ms >= absentMs && chain.status().endpoints.every(isAsked)
+    if (isAbsent) {
+      await markAbsent(database, gap)
+      log.warn({ ...fieldsOf(gap), rows: 'absent' }, 'nodes have no logs of rows')
+    } else await defer(gap, { ms: Math.min(Math.max(ms, RETRY_MS.least), RETRY_MS.most) })
+  }
+
+  const fillGap = async (gap: LogGap, anchor: StoredBlock): Promise<void> => {
+    const part = await readPart(gap, anchor, chain.logWidth() ?? 1n)
+    if (part === null) {
+      await defer(gap, { state: 'pruned' })
+      return log.warn({ ...fieldsOf(gap), rows: 'pruned' }, 'nodes have no logs of rows')
+    }
+    await verify(part, anchor)
+    const { from, ranges } = part
+    const facts = ranges.flatMap((range) => range.facts)
+    const hints = ranges.flatMap((range) => range.hints)
+    const fees = ranges.flatMap((range) => range.fees)
+    const { filled, lacks } = await storeGapLogs(database, gap, anchor, { from, facts, hints, fees })
+    if (filled > 0) log.info({ ...fieldsOf(gap), rows: filled }, 'rows were completed by their logs')
+    if (lacks) await retry(gap, part)
+  }
+
+  /** Reads the logs of a part of the newest gap that is due. Returns false when there is none. */
+  const fillSome = async (): Promise<boolean> => {
+    const next = await nextGap(database, chainId)
+    if (next === null) return false
+    try {
+      await fillGap(next.gap, next.anchor)
+    } catch (fault) {
+      // The follower finds the reorg, or reports that nodes are out of reach.
+      if (!(fault instanceof ChainMoved || fault instanceof AnchorLost || fault instanceof ServiceError)) throw fault
+      log.debug({ chainId, fault: fault.message }, 'reading missing logs waits')
+      await defer(next.gap, { ms: FAULT_MS })
+    }
+    return true
+  }
+
+  return {
+    async fill(signal) {
+      try {
+        if (!chain.status().hasLogs) return
+        await adoptGaps(database, chainId, { startBlock: deployment.startBlock, isFirst })
+        isFirst = false
+        while (!signal.aborted && chain.status().hasLogs && (await fillSome()));
+      } catch (fault) {
+        if (!isUnavailable(fault)) throw fault
+        log.debug({ chainId, fault: fault.message }, 'reading missing logs waits')
+      }
+    },
+  }
+}
