@@ -121,7 +121,7 @@ describe('the chains of an environment', () => {
     expect(defaultOf({ DEFAULT_CHAIN_ID: '56' })).toBe(56)
     expect(() => defaultOf({ DEFAULT_CHAIN_ID: '137' })).toThrow('DEFAULT_CHAIN_ID: expected one of the ids in CHAINS')
     expect(defaultOf({ ...third, DEFAULT_CHAIN_ID: '137' })).toBe(137)
-    expect(() => defaultOf({ DEFAULT_CHAIN_ID: 'base', POLL_MS: '1', HOST: ' ' })).toThrow(
+    expect(() => defaultOf({ DEFAULT_CHAIN_ID: 'base', IDLE_POLL_MS: '1', HOST: ' ' })).toThrow(
       /(?=[\s\S]*DEFAULT_CHAIN_ID: expected a chain id)(?=[\s\S]*HOST: )/,
     )
   })
@@ -163,8 +163,10 @@ test('a chain has the reference profile unless an existing profile is configured
 test('every fault is reported at once, and no address has a default', () => {
   const { DIAMOND_ADDRESS_8453: _, ...rest } = complete
   expect(() =>
-    load(environments.worker, { ...rest, USDT_ADDRESS_56: 'usdt', POLL_MS: '-1', START_BLOCK_56: '' }),
-  ).toThrowError(/(?=[\s\S]*DIAMOND_ADDRESS_8453)(?=[\s\S]*USDT_ADDRESS_56)(?=[\s\S]*POLL_MS)(?=[\s\S]*START_BLOCK_56)/)
+    load(environments.worker, { ...rest, USDT_ADDRESS_56: 'usdt', IDLE_POLL_MS: '-1', START_BLOCK_56: '' }),
+  ).toThrowError(
+    /(?=[\s\S]*DIAMOND_ADDRESS_8453)(?=[\s\S]*USDT_ADDRESS_56)(?=[\s\S]*IDLE_POLL_MS)(?=[\s\S]*START_BLOCK_56)/,
+  )
 })
 
 test('configured claims replace their defaults, and an unknown field is rejected', () => {
@@ -380,10 +382,15 @@ describe('private variables', () => {
       DATABASE_URL_FILE: file('second', 'postgres://u:canary@db/fx'),
       REDIS_URL_FILE: join(folder, 'absent'),
       RPC_URLS_8453_FILE: file('empty', '\n'),
-      POLL_MS: '-1',
+      IDLE_POLL_MS: '-1',
     }
     const open = () => load(environments.worker, { ...env, REDIS_URL_FILE, RPC_URLS_8453_FILE })
-    for (const told of [/DATABASE_URL: .*twice/, /REDIS_URL_FILE: .*ENOENT/, /RPC_URLS_8453_FILE: .*empty/, /POLL_MS/])
+    for (const told of [
+      /DATABASE_URL: .*twice/,
+      /REDIS_URL_FILE: .*ENOENT/,
+      /RPC_URLS_8453_FILE: .*empty/,
+      /IDLE_POLL_MS/,
+    ])
       expect(open).toThrow(told)
     // A variable whose file cannot be read is not also reported as missing.
     expect(open).not.toThrow(/RPC_URLS_8453: /)

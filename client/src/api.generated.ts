@@ -1892,6 +1892,15 @@ export interface components {
                 /** @description Seconds */
                 oldestSeconds: number | null;
             } | null;
+            /** @description The events, deposits and positions that were read without their log. Their transaction is null, and fees that depend on it are unknown. A restart of the worker requests absent and pruned logs again */
+            withoutLog: {
+                /** @description Rows whose log the worker still requests */
+                pending: number;
+                /** @description Rows whose log no node returned for 10 minutes */
+                absent: number;
+                /** @description Rows whose log is in blocks of which no node has logs any more */
+                pruned: number;
+            } | null;
             /** @description The newest change of the diamond's functions, which may be the deployment. After an upgrade every entity is read again; `observations` shows the progress */
             upgrade: {
                 /** @description Block number */
@@ -1948,7 +1957,7 @@ export interface components {
             /** @description Zero-based position in `RPC_URLS_<chain>` */
             index: number;
             /**
-             * @description `ok`; `incomplete logs`: left logs out; `lagging`: behind the newest known block; `penalized`: contradicted other nodes; `stale`: its height was read more than 10 s ago; `paused`: failed and is not used for a while; `unknown`: has not reported its chain yet; `wrong chain`: reports another chain id and is not used
+             * @description `ok`; `incomplete logs`: left logs out; `lagging`: behind the newest known block; `penalized`: contradicted other nodes; `stale`: its height was read more than 20 s ago; `paused`: failed and is not used for a while; `unknown`: has not reported its chain yet; `wrong chain`: reports another chain id and is not used
              * @enum {string}
              */
             rank: "ok" | "incomplete logs" | "lagging" | "penalized" | "stale" | "paused" | "wrong chain" | "unknown";
@@ -3335,6 +3344,8 @@ export interface components {
                     owner: `0x${string}`;
                 }[];
             };
+            /** @description True when the transaction may have created more than `created` lists: it has `unknownLogs`, or only the index answered, which has no logs */
+            createdIncomplete: boolean;
             /** @description The first 200 logs of the protocol, and transfers and approvals of its tokens, in their order */
             logs: {
                 /**
@@ -3353,6 +3364,22 @@ export interface components {
             logsOmitted: number;
             /** @description True when the receipt is too long to be read whole: `logs` then has only logs of the protocol, and `userOperations` is empty */
             logsIncomplete: boolean;
+            /** @description The first 50 logs of the protocol that this version of the service does not know, raw and in their order. An upgrade of the protocol can add logs */
+            unknownLogs: {
+                /** @description Index of the log in its block */
+                logIndex: number;
+                /** @description Up to four */
+                topics: `0x${string}`[];
+                /**
+                 * Format: hex
+                 * @description The first 1,024 bytes
+                 */
+                data: `0x${string}`;
+                /** @description Number of further bytes */
+                dataOmitted: number;
+            }[];
+            /** @description Number of further such logs */
+            unknownLogsOmitted: number;
             /** @description The first 50 user operations (ERC-4337) of the transaction that failed, although the transaction succeeded */
             userOperations: {
                 /**

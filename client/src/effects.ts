@@ -35,13 +35,20 @@ const creations: Readonly<Record<string, Creation | undefined>> = {
 /** The newest rows that are searched. */
 const LIMIT = 50
 
+/** A service of an older version does not report unknown logs. */
+const unknownIn = ({ unknownLogs = [] }: Transaction): Transaction['unknownLogs'] => unknownLogs
+
 export type Effects = {
   /** Whether a transaction belongs to the wallet of the plan. */
   owns(transaction: Transaction): boolean
   /** Whether transactions that are mined did all that the steps do. `isConfirmed`: the wallet reports it. */
   covers(transactions: readonly Transaction[], isConfirmed: boolean): boolean
-  /** Finds the transactions by what they created or logged. */
-  find(isConfirmed: boolean, signal: AbortSignal | undefined): Promise<readonly Transaction[] | undefined>
+  /** Finds the transactions by what they created or logged. `seenBlock`: the newest block that is known to exist. */
+  find(
+    isConfirmed: boolean,
+    signal: AbortSignal | undefined,
+    seenBlock?: number,
+  ): Promise<readonly Transaction[] | undefined>
 }
 
 /** Reads logs from the node of the wallet (`eth_getLogs`). What it returns is a claim too. */
@@ -76,13 +83,6 @@ export const effectsOf = (
     })
   }
 
-  const createdBy = (transaction: Transaction): boolean =>
-    creating !== undefined &&
-    creation !== undefined &&
-    isLate(transaction) &&
-    transaction.created[creation.kind].some(({ owner }) => isFrom(owner)) &&
-    agrees(transaction, creating)
-
   /** Whether a transaction made one of the calls, or has a log of the contract with all arguments of a call. */
   const does = ({ calls: made, logs }: Transaction): boolean =>
     calls.some(({ function: name, to, args }) => {
@@ -92,13 +92,33 @@ export const effectsOf = (
       return isMade || logs.some((log) => log.address.toLowerCase() === to.toLowerCase() && has(log.args))
     })
 
+  /** Whether a log that the service does not know names the wallet, or may do so in a part that it omits. */
+  const isNamedRaw = (transaction: Transaction): boolean =>
+    transaction.unknownLogsOmitted > 0 ||
+    unknownIn(transaction).some(
+      ({ topics, data, dataOmitted }) =>
+        dataOmitted > 0 || [...topics, data].some((hex) => hex.toLowerCase().includes(from.slice(2))),
+    )
+
   const owns = (transaction: Transaction): boolean =>
     isLate(transaction) &&
     (transaction.logsIncomplete ||
       transaction.logsOmitted > 0 ||
+      isNamedRaw(transaction) ||
       Object.values(transaction.created).some((created) => created.some(({ owner }) => isFrom(owner))) ||
       transaction.logs.some(({ args }) => Object.values(args).some(isFrom)) ||
       does(transaction))
+
+  /** Whether a transaction may have created the entity with a log that the service does not know. */
+  const mayCreate = (transaction: Transaction): boolean =>
+    unknownIn(transaction).length > 0 && owns(transaction) && (transaction.calls === null || does(transaction))
+
+  /** `isConfirmed`: the wallet or the index reports that the transaction is that of the creation. */
+  const creates = (transaction: Transaction, isConfirmed: boolean): boolean => {
+    if (creating === undefined || creation === undefined || !isLate(transaction)) return false
+    const isListed = transaction.created[creation.kind].some(({ owner }) => isFrom(owner))
+    return isListed ? agrees(transaction, creating) : isConfirmed && mayCreate(transaction)
+  }
 
   const lookUp = async (hash: string, signal: AbortSignal | undefined): Promise<Transaction | undefined> => {
     const { transaction, isDone } = await createWatch(api, plan.chainId, hash, from)(Date.now(), signal)
@@ -109,10 +129,12 @@ export const effectsOf = (
     { path, owner, fields }: Creation,
     args: Step['transaction']['args'],
     signal: AbortSignal | undefined,
+    seenBlock: number,
   ): Promise<readonly Transaction[] | undefined> => {
     const call = { attempts: 1, ...(signal !== undefined && { signal }) }
     const params = {
-      ...{ chainId: plan.chainId, [owner]: plan.from, limit: LIMIT },
+      // An older list, as of a process that is behind, would lack the row.
+      ...{ chainId: plan.chainId, [owner]: plan.from, limit: LIMIT, minBlock: Math.max(after, seenBlock) },
       ...(args.eventId !== undefined && { eventId: args.eventId }),
     }
     const { data } = await api.get<ListPath>(path, params as never, call)
@@ -122,7 +144,7 @@ export const effectsOf = (
     // The rows are sorted from the newest to the oldest.
     for (const { createdTx } of rows.reverse()) {
       const transaction = createdTx === null ? undefined : await lookUp(createdTx, signal)
-      if (transaction !== undefined && createdBy(transaction)) return [transaction]
+      if (transaction !== undefined && creates(transaction, true)) return [transaction]
     }
     return undefined
   }
@@ -152,13 +174,13 @@ export const effectsOf = (
   const covers = (transactions: readonly Transaction[], isConfirmed: boolean): boolean =>
     creation === undefined
       ? isConfirmed && transactions.length > 0 && transactions.every(owns)
-      : transactions.some(createdBy)
+      : transactions.some((transaction) => creates(transaction, isConfirmed))
 
-  const find = async (isConfirmed: boolean, signal: AbortSignal | undefined) => {
+  const find = async (isConfirmed: boolean, signal: AbortSignal | undefined, seenBlock = 0) => {
     try {
       return creation === undefined || creating === undefined
         ? await findLogged(isConfirmed, signal)
-        : await findCreated(creation, creating.args, signal)
+        : await findCreated(creation, creating.args, signal, seenBlock)
     } catch (problem) {
       if (signal?.aborted || !isPassing(problem)) throw problem
       return undefined

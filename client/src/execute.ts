@@ -25,6 +25,11 @@ export type Executed = {
   readonly eventIds: readonly number[]
   readonly depositIds: readonly number[]
   readonly positionIds: readonly number[]
+  /**
+   * Whether a transaction may have created more: it has logs that the service does not know. After an upgrade of the
+   * protocol, a list without ids then does not mean that nothing was created.
+   */
+  readonly createdIncomplete: boolean
 }
 
 type Session = {
@@ -231,5 +236,6 @@ export const executePlan = async (
   return {
     ...{ transactions, eventIds: idsOf('eventIds') },
     ...{ depositIds: idsOf('depositIds'), positionIds: idsOf('positionIds') },
+    createdIncomplete: transactions.some((transaction) => transaction.createdIncomplete),
   }
 }

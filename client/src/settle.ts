@@ -97,6 +97,10 @@ const notConfirmed = (handed: Handed, report: Report, seen: readonly Seen[], ms:
   return fail(`transaction ${hash} is ${status} after ${ms} ms`, hint)
 }
 
+/** The newest block of the transactions that were seen. */
+const newestOf = (seen: readonly Seen[]): number =>
+  Math.max(0, ...seen.map(({ transaction }) => transaction?.block?.number ?? 0))
+
 /**
  * Waits until what was handed to a wallet is mined and indexed, and returns its transactions. Throws ExecutionError when
  * one of them failed, when the wallet reports that it sent nothing, and in the end.
@@ -152,7 +156,7 @@ export const settle = async (
     const failure = isOpen ? undefined : seen.find((each) => each.failure !== undefined)?.failure
     const isLate = !isPending && (isReported || Date.now() >= began + PATIENCE_MS)
     if (failure !== undefined || isOver || isLate) {
-      const found = await effects?.find(isConfirmed(report), signal)
+      const found = await effects?.find(isConfirmed(report), signal, newestOf(seen))
       if (found !== undefined) {
         for (const { hash } of found) add(hash)
         const isOther = ({ hash }: Transaction): boolean => found.every((each) => each.hash !== hash)

@@ -61,6 +61,9 @@ import { settlementStream } from './settlement-stream.ts'
 import { createStreamCapacity, createStreams } from './streams.ts'
 import { createUnread } from './unread.ts'
 
+/** How long the worker polls fast after an item of an open stream, in milliseconds. */
+const STREAMED_MS = 2_000
+
 /** The sources of all routes. */
 export type AppSources = Omit<ListSources, 'pricing'> &
   SettlementSources &
@@ -125,11 +128,15 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   app.removeContentTypeParser('text/plain')
 
   const capacity = createStreamCapacity(limits.maxStreams, limits.maxStreamsPerClient)
+  /** What follows a change is news for the same clients. */
+  const onItems = (): void => {
+    for (const chain of chains.values()) chain.ask(null, STREAMED_MS)
+  }
   const settlementsOf = (isFinal: boolean) =>
-    createStreams({ changes, capacity, log, source: settlementStream(changes, settlements, isFinal) })
+    createStreams({ changes, capacity, log, onItems, source: settlementStream(changes, settlements, isFinal) })
   const settled = { latest: settlementsOf(false), finalized: settlementsOf(true) }
   const changed = changeStream(sources)
-  const changeStreams = createStreams({ changes, capacity, log, source: changed })
+  const changeStreams = createStreams({ changes, capacity, log, onItems, source: changed })
   const { maxWaits: max, maxWaitsPerClient: maxPerClient } = limits
   const waits = createWaits({ chains, changes, refreshState: sources.lists.refreshState, max, maxPerClient, draining })
   app.addHook('onClose', async () => waits.close())

@@ -115,11 +115,13 @@ export const createStreams = <I extends StreamItem, F>(deps: {
   readonly source: StreamSource<I, F>
   readonly capacity: StreamCapacity
   readonly log: FastifyBaseLogger
+  /** Called when there were new items while a stream is open. */
+  readonly onItems?: () => void
   readonly maxBufferedBytes?: number
   readonly maxRecent?: number
   readonly pageSize?: number
 }) => {
-  const { changes, source, capacity, log } = deps
+  const { changes, source, capacity, log, onItems } = deps
   const { maxBufferedBytes = MAX_BUFFERED_BYTES, maxRecent = MAX_RECENT, pageSize = PAGE_SIZE } = deps
   const streams = new Set<Stream<F>>()
   /** The most recent items: all items after position `start` up to position `end`. */
@@ -204,6 +206,7 @@ export const createStreams = <I extends StreamItem, F>(deps: {
   const pump = async (): Promise<void> => {
     if (reading || streams.size === 0 || source.newest() <= end) return
     reading = true
+    const before = recent.at(-1)?.seq ?? 0
     try {
       const reached = changes.position()
       for (let hasMore = true; hasMore; ) {
@@ -221,6 +224,7 @@ export const createStreams = <I extends StreamItem, F>(deps: {
     } finally {
       reading = false
     }
+    if ((recent.at(-1)?.seq ?? 0) > before) onItems?.()
     for (const stream of streams) deliver(stream)
   }
 

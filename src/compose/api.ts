@@ -25,6 +25,7 @@ import { createChanges } from '../reads/cache/resources.ts'
 import { createChecks } from '../reads/health/checks.ts'
 import { showIndex } from '../reads/health/metrics.ts'
 import { diamondFunctions } from '../tx/builders.ts'
+import { sendDemands } from './leader.ts'
 import { openChains, openDatabase, requireVersionOf } from './parts.ts'
 import { createSources } from './sources.ts'
 
@@ -71,7 +72,6 @@ export const openApi = async (
   const metrics = createMetrics()
   const served = await serveMetrics({ metrics, ...metricsOf(config), log })
   closers.add('metrics', served, (it) => it.close())
-  const chains = openChains(config, config.HEAD_MAX_AGE_MS, log, closers)
   const { DATABASE_URL: url, DATABASE_READ_URL: copyUrl } = config
   const pool = { ...poolOf(config), log }
   const database = openDatabase({ ...pool, name: 'reads', url }, closers)
@@ -79,6 +79,11 @@ export const openApi = async (
   const copy = copyUrl === undefined ? undefined : openDatabase({ ...pool, name: 'copy', url: copyUrl }, closers)
   const reader = copy === undefined ? database : createReader({ copy, origin: database, log })
   const changes = closers.add('changes', createChanges({ url, database: reader, log }), (it) => it.close())
+  const ask = sendDemands(database)
+  const chains = openChains(config, log, closers, (chainId) => ({
+    head: async () => changes.storedHead(chainId),
+    ask: ask(chainId),
+  }))
   const identity = createIdentity({ ...identityOf(config), now: performance.now.bind(performance) })
   closers.add('identity provider', identity, (it) => it.close())
   const pricing = createPricingClient(pricingOf(config))

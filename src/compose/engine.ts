@@ -1,7 +1,5 @@
 import { writeFile } from 'node:fs/promises'
-import { createHead } from '../chain/head.ts'
-import { createNode } from '../chain/pool/failover.ts'
-import { createEndpointRegistry } from '../chain/pool/registry.ts'
+import { openNodes } from '../chain/nodes.ts'
 import { environments } from '../config/environments.ts'
 import { type ConfigOf, load } from '../config/load.ts'
 import { engineOf, metricsOf, secretsOf, signedDeploymentsOf } from '../config/parts.ts'
@@ -22,6 +20,7 @@ import { type Engine, openEngine } from '../pricing/engine.ts'
 import type { Quote } from '../pricing/messages.ts'
 import { buildEngineApp } from '../pricing/server.ts'
 import { configureChains } from '../protocol/chains.ts'
+import type { storedHeadIn } from './leader.ts'
 
 /*
  * The engine's composition, separate from the other processes: the engine loads no queue, reads only the newest block
@@ -33,33 +32,37 @@ type Config = ConfigOf<typeof environments.engine>
 /** Maximum milliseconds of a query for stored calibrations. It is short because the engine can calibrate itself. */
 const FIND_WITHIN_MS = 2_000
 
-/** Finds sets in a database. The driver is loaded only when a database is configured, because it takes memory. */
-const findIn = async (url: string, log: Logger, closers: Closers): Promise<FindSet> => {
-  const [{ createDatabase }, { newestSet }, { requireVersionOnceReached }] = await Promise.all([
+/** What the engine reads from a database: calibrations, and the heads that the worker has stored. */
+type Stored = { readonly findSet: FindSet; readonly head: ReturnType<typeof storedHeadIn> }
+
+/** Reads a database. The driver is loaded only when a database is configured, because it takes memory. */
+const openStored = async (url: string, log: Logger, closers: Closers): Promise<Stored> => {
+  const [{ createDatabase }, { newestSet }, { requireVersionOnceReached }, leader] = await Promise.all([
     import('../db/pool.ts'),
     import('../db/calibrations.ts'),
     import('../db/versions.ts'),
+    import('./leader.ts'),
   ])
   const options = { url, maxConnections: 1, statementTimeoutMs: FIND_WITHIN_MS, connectTimeoutMs: FIND_WITHIN_MS, log }
   const database = closers.add('database', createDatabase(options), (it) => it.close())
   const { signal } = closers.add('version', new AbortController(), (it) => it.abort())
   await requireVersionOnceReached({ database, log, signal })
-  return (model) => newestSet(database, model)
+  return { findSet: (model) => newestSet(database, model), head: leader.storedHeadIn(database) }
 }
 
-/** Maximum age in milliseconds of a cached newest block, which is read every 2 seconds. */
-const HEAD_MAX_AGE_MS = 500
-
 /** The deployments that quotes are signed for. Their nodes are used only to read the newest block. */
-const openDeployments = (config: Config, log: Logger, closers: Closers): SigningDeployment[] =>
-  signedDeploymentsOf(config).map(({ chainId, diamond, rpcUrls: urls }) => {
-    if (urls.length === 0) return { chainId, diamond }
-    const timeoutMs = config.NODE_TIMEOUT_MS
-    const registry = createEndpointRegistry({ chainId, urls, timeoutMs, log })
+const openDeployments = (
+  config: Config,
+  stored: Stored | undefined,
+  log: Logger,
+  closers: Closers,
+): SigningDeployment[] =>
+  signedDeploymentsOf(config).map(({ chainId, diamond, rpcUrls }) => {
+    if (rpcUrls.length === 0) return { chainId, diamond }
+    const nodes = { rpcUrls, timeoutMs: config.NODE_TIMEOUT_MS, headMaxAgeMs: config.HEAD_MAX_AGE_MS }
+    const leader = stored && { head: stored.head(chainId) }
+    const { registry, head } = openNodes({ chainId, ...nodes, leader, log })
     closers.add(`chain ${chainId}`, registry, (it) => it.close())
-    const node = createNode({ chainId, registry, timeoutMs })
-    const isAlone = urls.length === 1
-    const head = createHead({ node, penalize: registry.penalize, isAlone, maxAgeMs: HEAD_MAX_AGE_MS, now: Date.now })
     return { chainId, diamond, headTime: async () => (await head.latest()).timestamp }
   })
 
@@ -73,8 +76,9 @@ export const openEngineService = async (
   closers: Closers,
 ): Promise<void> => {
   const { DATABASE_URL: url } = config
-  const findSet = url === undefined ? undefined : await findIn(url, log, closers)
-  const deployments = config.ENGINE_PRIVATE_KEY === undefined ? [] : openDeployments(config, log, closers)
+  const stored = url === undefined ? undefined : await openStored(url, log, closers)
+  const findSet = stored?.findSet
+  const deployments = config.ENGINE_PRIVATE_KEY === undefined ? [] : openDeployments(config, stored, log, closers)
   const engine = await openEngine({ ...engineOf(config), deployments, findSet, now: Date.now, log })
   const metrics = createMetrics()
   const served = await serveMetrics({ metrics, ...metricsOf(config), log })

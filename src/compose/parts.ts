@@ -1,4 +1,4 @@
-import { type Chain, createChain } from '../chain/chain.ts'
+import { type Chain, createChain, type Leader } from '../chain/chain.ts'
 import type { environments } from '../config/environments.ts'
 import type { ConfigOf } from '../config/load.ts'
 import { chainsOf } from '../config/parts.ts'
@@ -10,14 +10,16 @@ import type { ChainId } from '../protocol/chains.ts'
 
 /** Opens the chains of an environment. They close with the process. */
 export const openChains = (
-  config: Pick<ConfigOf<typeof environments.audit>, 'chains' | 'NODE_TIMEOUT_MS'>,
-  headMaxAgeMs: number,
+  config: Pick<ConfigOf<typeof environments.audit>, 'chains' | 'NODE_TIMEOUT_MS' | 'HEAD_MAX_AGE_MS'>,
   log: Logger,
   closers: Closers,
+  leaderOf?: (chainId: ChainId) => Leader,
 ): Map<ChainId, Chain> =>
   new Map(
     chainsOf(config).map(({ deployment, rpcUrls }) => {
-      const chain = createChain({ deployment, rpcUrls, timeoutMs: config.NODE_TIMEOUT_MS, headMaxAgeMs, log })
+      const { NODE_TIMEOUT_MS: timeoutMs, HEAD_MAX_AGE_MS: headMaxAgeMs } = config
+      const leader = leaderOf?.(deployment.chainId)
+      const chain = createChain({ deployment, rpcUrls, timeoutMs, headMaxAgeMs, leader, log })
       return [deployment.chainId, closers.add(`chain ${deployment.chainId}`, chain, (it) => it.close())]
     }),
   )

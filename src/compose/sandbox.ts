@@ -35,7 +35,8 @@ export const runSandbox = async (flags: {
         // Everything starts at once on one machine, so a healthy database may take seconds to answer.
         API_QUERY_TIMEOUT_MS: '10000',
         LOG_LEVEL: config.LOG_LEVEL,
-        POLL_MS: String(SANDBOX_POLL_MS),
+        IDLE_POLL_MS: String(SANDBOX_POLL_MS),
+        FAST_POLL_MS: String(SANDBOX_POLL_MS),
         DRAIN_MS: '0',
         METRICS_PORT: 'off',
       },

@@ -61,7 +61,7 @@ export const runAudit = async (): Promise<void> => {
     const times = { statementTimeoutMs: WORK_WITHIN_MS, connectTimeoutMs: CONNECT_WITHIN_MS }
     const database = openDatabase({ url, maxConnections: 4, ...times, log }, closers)
     await requireVersion(database)
-    for (const chain of openChains(config, config.NODE_TIMEOUT_MS, log, closers).values()) {
+    for (const chain of openChains(config, log, closers).values()) {
       const meter = createMeter({ stream: process.stderr, now: performance.now.bind(performance) })
       try {
         const report = await audit({ chain, database, log, meter })

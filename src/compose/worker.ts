@@ -4,6 +4,8 @@ import { environments } from '../config/environments.ts'
 import { type ConfigOf, load } from '../config/load.ts'
 import { metricsOf, ratesOf, secretsOf } from '../config/parts.ts'
 import { appendSet, newestSet } from '../db/calibrations.ts'
+import { DEMANDS, parseDemand } from '../db/changes/demand.ts'
+import { createNotificationListener } from '../db/changes/notification-listener.ts'
 import { requestSweep } from '../db/index/refresh-queue.ts'
 import { rerender } from '../db/index/rerender.ts'
 import { isAuditDue } from '../db/index/upgrades.ts'
@@ -12,9 +14,10 @@ import { measureDatabases } from '../db/metrics.ts'
 import { createRenderer } from '../db/rendering.ts'
 import { createConfirm } from '../indexer/audit/repair.ts'
 import { auditSlice } from '../indexer/audit/slice.ts'
-import { createFeeHistory } from '../indexer/fee-history.ts'
+import { createDemand } from '../indexer/demand.ts'
 import { reportFinalSettlements } from '../indexer/finalize.ts'
 import { follow } from '../indexer/follow.ts'
+import { createLogGaps } from '../indexer/log-gaps.ts'
 import { createObserver } from '../indexer/observer.ts'
 import { watchStartBlock } from '../indexer/start-block.ts'
 import { measureJobs } from '../jobs/metrics.ts'
@@ -32,6 +35,7 @@ import { createWebhookJobs } from '../webhooks/jobs.ts'
 import { measureWebhooks } from '../webhooks/metrics.ts'
 import { createPost } from '../webhooks/post.ts'
 import { createVault } from '../webhooks/secrets.ts'
+import { sendDemands, storedHeadIn } from './leader.ts'
 import { openChains, openDatabase, requireVersionOf, WORK_WITHIN_MS } from './parts.ts'
 
 /** Milliseconds between two sweeps, which refresh every record that can still change. */
@@ -41,7 +45,7 @@ const SWEEP_EVERY_MS = 60_000
 const OBSERVE_EVERY_MS = 1_000
 
 /** What is noted within so many milliseconds is observed together: an event that many buy from is read once. */
-const OBSERVE_AT_MOST_EVERY_MS = 1_000
+const OBSERVE_AT_MOST_EVERY_MS = 250
 
 /** Milliseconds between comparisons of the next slice of an index with its chain. */
 const AUDIT_EVERY_MS = 30_000
@@ -49,8 +53,8 @@ const AUDIT_EVERY_MS = 30_000
 /** Milliseconds between searches for rows without a text, or with a text of an earlier format. */
 const RENDER_EVERY_MS = 60_000
 
-/** Milliseconds between searches for blocks whose fee rates are not known yet. */
-const FEES_EVERY_MS = 10_000
+/** Milliseconds between searches for gaps that are due: blocks that the index was written without their logs. */
+const GAPS_EVERY_MS = 2_000
 
 /** Milliseconds between searches for settlements that became final. */
 const FINALIZE_EVERY_MS = 5_000
@@ -81,11 +85,13 @@ export const openWorker = async (
   const metrics = createMetrics()
   const served = await serveMetrics({ metrics, ...metricsOf(config), log })
   closers.add('metrics', served, (it) => it.close())
-  const chains = openChains(config, config.POLL_MS, log, closers)
   const { DATABASE_URL: url, WORKER_POOL_SIZE: maxConnections } = config
   const pool = { url, statementTimeoutMs: WORK_WITHIN_MS, connectTimeoutMs: CONNECT_WITHIN_MS, log }
   const database = openDatabase({ ...pool, name: 'jobs', maxConnections }, closers)
   await requireVersionOf(database, log, closers)
+  const storedHead = storedHeadIn(database)
+  const ask = sendDemands(database)
+  const chains = openChains(config, log, closers, (chainId) => ({ head: storedHead(chainId), ask: ask(chainId) }))
   const stop = new AbortController()
   // Every chain listens to this signal.
   setMaxListeners(0, stop.signal)
@@ -111,9 +117,7 @@ export const openWorker = async (
       return [chainId, { ...createObserver({ chain, database, log }), pace }] as const
     }),
   )
-  const histories = new Map(
-    [...chains].map(([chainId, chain]) => [chainId, createFeeHistory({ chain, database, log })]),
-  )
+  const gaps = new Map([...chains].map(([chainId, chain]) => [chainId, createLogGaps({ chain, database, log })]))
   // Endpoints are many. On a busy machine their work would keep every connection from the observers.
   const half = limitConnections(database, Math.max(1, Math.floor(maxConnections / 2)))
   const delivering = config.WEBHOOKS_KEY && {
@@ -151,8 +155,8 @@ export const openWorker = async (
       const rows = await rerender(database, chainId, renderer, signal)
       if (rows > 0) log.info({ chainId, rows }, 'rows of lists were rendered again')
     },
-    async fees({ chainId }, signal) {
-      await histories.get(chainId)?.fill(signal)
+    async gaps({ chainId }, signal) {
+      await gaps.get(chainId)?.fill(signal)
     },
     async finalize({ chainId }, signal) {
       const chain = chains.get(chainId)
@@ -163,11 +167,22 @@ export const openWorker = async (
     calibrate: (_, signal) => calibrate(signal),
   })
 
+  const demands = new Map([...chains.keys()].map((chainId) => [chainId, createDemand()]))
+  const listener = createNotificationListener({
+    ...{ url, channel: DEMANDS, log },
+    onNotify(payload) {
+      const asked = payload === null ? null : parseDemand(payload)
+      if (asked !== null) demands.get(asked.chainId)?.ask(asked.block, asked.ms)
+    },
+  })
+  closers.add('demands', listener, (it) => it.close())
+  const pollMs = { idle: config.IDLE_POLL_MS, fast: config.FAST_POLL_MS }
   const following = Promise.all(
     [...chains].map(([chainId, chain]) => {
       const onWrite = (): void => jobs.ask('observe', { chainId })
       const session = openDatabase({ ...pool, maxConnections: 1 }, closers)
-      return follow({ chain, database: indexing, session, pollMs: config.POLL_MS, onWrite, log }, stop.signal)
+      const demand = demands.get(chainId) ?? createDemand()
+      return follow({ chain, database: indexing, session, pollMs, demand, onWrite, log }, stop.signal)
     }),
   )
   const watching = Promise.all([...chains.values()].map((chain) => watchStartBlock({ chain, log }, stop.signal)))
@@ -181,7 +196,7 @@ export const openWorker = async (
       await jobs.repeat('sweep', { chainId }, SWEEP_EVERY_MS)
       await jobs.repeat('audit', { chainId }, AUDIT_EVERY_MS)
       await jobs.repeat('render', { chainId }, RENDER_EVERY_MS)
-      await jobs.repeat('fees', { chainId }, FEES_EVERY_MS)
+      await jobs.repeat('gaps', { chainId }, GAPS_EVERY_MS)
       await jobs.repeat('finalize', { chainId }, FINALIZE_EVERY_MS)
     }
     await jobs.repeat('dispatch', {}, DISPATCH_EVERY_MS)

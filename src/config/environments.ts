@@ -54,7 +54,10 @@ const database = { DATABASE_URL: url(/^postgres(ql)?$/, 'a postgres:// URL') }
 /** The chains, in the order that clients see. */
 export const chains = { CHAINS: chainIds(MAX_CHAINS).prefault([...knownChains.keys()].join()) }
 
-const nodes = { NODE_TIMEOUT_MS: Milliseconds(600_000).default(3_000) }
+const nodes = {
+  NODE_TIMEOUT_MS: Milliseconds(600_000).default(3_000),
+  HEAD_MAX_AGE_MS: Milliseconds(60_000).default(5_000),
+}
 
 const RpcUrls = z
   .string({ error: 'expected one or more node URLs, separated by commas' })
@@ -142,7 +145,6 @@ export const api = {
   RATE_LIMIT_PER_MINUTE: integer(0, 1_000_000).default(0),
   TRUSTED_PROXIES: integer(0, 100).default(0),
   ...redis,
-  HEAD_MAX_AGE_MS: Milliseconds(60_000).default(200),
   MAX_LAG_SECONDS: integer(1, 86_400).default(60),
   ENGINE_URL: NodeUrl.default('http://127.0.0.1:3100'),
   ENGINE_TIMEOUT_MS: Milliseconds(60_000).default(5_000),
@@ -189,7 +191,8 @@ const worker = {
   WEBHOOKS_KEY: WebhooksKey.optional(),
   ...webhooks,
   ...redis,
-  POLL_MS: Milliseconds(60_000).default(500),
+  IDLE_POLL_MS: Milliseconds(5_000).default(2_000),
+  FAST_POLL_MS: Milliseconds(5_000).default(250),
   WORKER_POOL_SIZE: integer(1, 1_000).default(6),
   CALIBRATION_INTERVAL_MS: Milliseconds(604_800_000).default(3_600_000),
 }

@@ -1,4 +1,4 @@
-import { type AbiEvent, type Address, getAbiItem, type Hex, hexToString, toEventSelector } from 'viem'
+import { type AbiEvent, type Address, type Hex, hexToString, toEventSelector } from 'viem'
 import { deployedLogsAbi, protocolAbi } from '../abi/protocol.generated.ts'
 import { entities, kinds, type MemberKind } from './entities.ts'
 import { PackedLog, type RawLog } from './packed-log.ts'
@@ -230,19 +230,22 @@ const meanings: Readonly<Record<string, Meaning>> = {
   DiamondCut: touchesAll('code'),
 }
 
+const events = [...protocolAbi, ...deployedLogsAbi].filter((item) => item.type === 'event')
+
+const knownTopics: ReadonlySet<Hex> = new Set(events.map((event) => toEventSelector(event)))
+
+/** Whether the ABI has a log with this first topic. Logs that the index does not follow are known too. */
+export const isKnownTopic = (topic: Hex | undefined): boolean => topic !== undefined && knownTopics.has(topic)
+
 const decoders = new Map<Hex, (log: Log) => Fact | Hint>(
-  [...protocolAbi, ...deployedLogsAbi].flatMap((item) => {
-    if (item.type !== 'event') return []
-    const meaning = meanings[item.name]
-    return meaning === undefined ? [] : [[toEventSelector(item), meaning(compile(item))] as const]
+  events.flatMap((event) => {
+    const meaning = meanings[event.name]
+    return meaning === undefined ? [] : [[toEventSelector(event), meaning(compile(event))] as const]
   }),
 )
 
-/** The first topics the index follows. */
+/** The first topics the index follows. @internal */
 export const logTopics: readonly Hex[] = [...decoders.keys()]
-
-/** The first topic of the log that sets the fee rates. */
-export const feeLogTopic: Hex = toEventSelector(getAbiItem({ abi: protocolAbi, name: FEES }))
 
 /** The logs that set fee rates, among hints. */
 export const feeLogsIn = (hints: readonly Hint[]): FeeLog[] =>

@@ -3,6 +3,7 @@ import { erc20Abi } from '../abi/erc20.generated.ts'
 import { deployedLogsAbi, protocolAbi } from '../abi/protocol.generated.ts'
 import type { Deployment } from './chains.ts'
 import { entities, type Kind, perKind } from './entities.ts'
+import { isKnownTopic } from './logs.ts'
 import type { RawLog } from './packed-log.ts'
 import { type Scalar, scalarOf } from './scalars.ts'
 import { configuredTokens } from './tokens.ts'
@@ -22,6 +23,16 @@ type NamedLog = {
   readonly args: Readonly<Record<string, Scalar>>
 }
 
+/** A log of the protocol that the ABI does not have, as an upgrade of the protocol can add. */
+type UnknownLog = {
+  readonly logIndex: number
+  readonly topics: readonly Hex[]
+  /** The first `MAX_UNKNOWN_BYTES`. */
+  readonly data: Hex
+  /** Number of further bytes. */
+  readonly dataOmitted: number
+}
+
 /** A user operation (ERC-4337) that failed; the transaction that bundled it succeeded. */
 type FailedOperation = {
   readonly entryPoint: Address
@@ -34,16 +45,25 @@ type FailedOperation = {
 
 export type Effects = {
   readonly created: Readonly<Record<Kind, readonly Created[]>>
+  /** Whether the transaction may have created more, because it has unknown logs. */
+  readonly createdIncomplete: boolean
   /** The first `MAX_LOGS`. */
   readonly logs: readonly NamedLog[]
   readonly logsOmitted: number
+  /** The first `MAX_UNKNOWN_LOGS`. */
+  readonly unknownLogs: readonly UnknownLog[]
+  readonly unknownLogsOmitted: number
   /** The first `MAX_OPERATIONS`. */
   readonly failedOperations: readonly FailedOperation[]
 }
 
-/** Most logs, and most failed user operations, of one answer. */
+/** Most logs, unknown logs and failed user operations of one answer. */
 export const MAX_LOGS = 200
+export const MAX_UNKNOWN_LOGS = 50
 export const MAX_OPERATIONS = 50
+
+/** Most bytes of the data of an unknown log. */
+export const MAX_UNKNOWN_BYTES = 1_024
 
 type Logged = Pick<RawLog, 'address' | 'topics' | 'data'>
 
@@ -115,6 +135,14 @@ const createdBy = (logs: readonly Logged[], diamond: Address): Effects['created'
   })
 }
 
+const unknownIn = (logs: readonly RawLog[], diamond: Address): RawLog[] =>
+  logs.filter(({ address, topics }) => lower(address) === lower(diamond) && !isKnownTopic(topics[0]))
+
+const rawOf = ({ logIndex, topics, data }: RawLog): UnknownLog => {
+  const shown: Hex = `0x${data.slice(2, 2 + MAX_UNKNOWN_BYTES * 2)}`
+  return { logIndex, topics, data: shown, dataOmitted: (data.length - shown.length) / 2 }
+}
+
 const failedOperations = (logs: readonly Logged[]): FailedOperation[] => {
   const decoded = logs.flatMap((log) => {
     const found = ofEntryPoints(log)
@@ -143,10 +171,14 @@ const failedOperations = (logs: readonly Logged[]): FailedOperation[] => {
 /** Decodes the logs of a receipt. Never throws: what is malformed is left out. */
 export const effectsOf = (logs: readonly RawLog[], deployment: Deployment): Effects => {
   const named = namedLogs(logs, deployment)
+  const unknown = unknownIn(logs, deployment.diamond)
   return {
     created: createdBy(logs, deployment.diamond),
+    createdIncomplete: unknown.length > 0,
     logs: named.slice(0, MAX_LOGS),
     logsOmitted: Math.max(0, named.length - MAX_LOGS),
+    unknownLogs: unknown.slice(0, MAX_UNKNOWN_LOGS).map(rawOf),
+    unknownLogsOmitted: Math.max(0, unknown.length - MAX_UNKNOWN_LOGS),
     failedOperations: failedOperations(logs).slice(0, MAX_OPERATIONS),
   }
 }

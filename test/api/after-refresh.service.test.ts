@@ -133,9 +133,9 @@ describe('after a purchase', () => {
 
   test('a read of its block is never a 304 for rows that were observed again without the process knowing it yet', async () => {
     const { block } = await buyAndIndex()
-    const { number, timestamp } = await world.actions.client.getBlock()
+    const { number, hash, timestamp } = await world.actions.client.getBlock()
     const heartbeat: Parameters<typeof saveHeartbeat>[2] = {
-      ...{ head: { number, timestamp }, proven: null, source: 'logs', problem: null },
+      ...{ head: { number, hash, timestamp }, proven: null, isQuiet: false, source: 'logs', problem: null },
       nodes: { endpoints: [], halted: false, hasLogs: true },
     }
     // The rows of the event, but not of its deposits, are current.

@@ -4,9 +4,11 @@ import { encodeFunctionData } from 'viem'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
 import { createChain } from '../../src/chain/chain.ts'
-import { reached } from '../../src/db/changes/changes.ts'
-import { readFeeProgress, restartFees } from '../../src/db/index/fees.ts'
-import { createFeeHistory } from '../../src/indexer/fee-history.ts'
+import { announce, reached } from '../../src/db/changes/changes.ts'
+import { touchingAll } from '../../src/db/changes/scopes.ts'
+import { cursors } from '../../src/db/schema-index.ts'
+import { createLogGaps } from '../../src/indexer/log-gaps.ts'
+import { createObserver } from '../../src/indexer/observer.ts'
 import { uniforms } from '../../src/lib/random.ts'
 import type { openApp } from '../support/app.ts'
 import { startIndexed, type World } from '../support/indexing.ts'
@@ -259,12 +261,15 @@ test('the tag of a list with payouts ends when an event is settled, and when fee
     ...{ deployment, rpcUrls: [world.anvil.url], timeoutMs: 15_000, headMaxAgeMs: 1 },
     log: pino({ level: 'silent' }),
   })
-  const history = createFeeHistory({ chain, database: indexed.database, log: pino({ level: 'silent' }) })
-  const before = await readFeeProgress(indexed.database, 8453)
-  if (before === null) throw new Error('nothing is indexed')
-  await restartFees(indexed.database, 8453, before)
+  const history = createLogGaps({ chain, database: indexed.database, log: pino({ level: 'silent' }) })
+  await indexed.database.transaction(async (handle) => {
+    await handle.update(cursors).set({ feesNumber: null, feesHash: null })
+    await announce(handle, 8453, touchingAll('repaired'))
+  })
   const unknown = await expectNew(settled, '"fee":null,"net":null')
-  await history.fill(new AbortController().signal)
+  const { signal } = new AbortController()
+  await history.fill(signal)
+  await createObserver({ chain, database: indexed.database, log: pino({ level: 'silent' }) }).observeAll(signal)
   await expectNew(unknown, '"fee":"219298","net":"21710526"')
   expect(seen).toHaveLength(6)
   await chain.close()

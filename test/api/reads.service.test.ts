@@ -289,7 +289,7 @@ describe('readiness', () => {
     const head = await api.sources.queries.indexed(8453)
     if (head === null) throw new Error('nothing is indexed')
     const nodes = chainOf(api.sources.chains, 8453).status()
-    const heartbeat = { head, proven: head, source: 'logs', problem: null, nodes } as const
+    const heartbeat = { head, proven: head, isQuiet: false, source: 'logs', problem: null, nodes } as const
     await api.database.run((handle) => saveHeartbeat(handle, 8453, heartbeat))
     const ready = await api.app.inject('/readyz')
     expect(ready.statusCode).toBe(503)

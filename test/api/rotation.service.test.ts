@@ -82,7 +82,7 @@ test('the documented rotation of the database password fails no request', { time
     const block = await member?.sources.queries.indexed(8453)
     if (member === undefined || block == null) throw new Error('nothing is indexed')
     const nodes = chainOf(member.sources.chains, 8453).status()
-    const heartbeat = { head: block, proven: block, source: 'logs', problem: null, nodes } as const
+    const heartbeat = { head: block, proven: block, isQuiet: false, source: 'logs', problem: null, nodes } as const
     await member.database.run((handle) => saveHeartbeat(handle, 8453, heartbeat))
   } finally {
     stop.abort()

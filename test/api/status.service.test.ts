@@ -45,7 +45,15 @@ const indexed = async () => {
 const beat = async (chainId: ChainId, changed: Partial<Heartbeat> = {}): Promise<void> => {
   const block = await indexed()
   const nodes = chainOf(api.sources.chains, 8453).status()
-  const heartbeat: Heartbeat = { head: block, proven: block, source: 'logs', problem: null, nodes, ...changed }
+  const heartbeat: Heartbeat = {
+    head: block,
+    proven: block,
+    isQuiet: false,
+    source: 'logs',
+    problem: null,
+    nodes,
+    ...changed,
+  }
   await api.database.run((handle) => saveHeartbeat(handle, chainId, heartbeat))
 }
 
@@ -100,10 +108,10 @@ describe('readiness', () => {
   })
 
   test('depends on the head that the worker saw, and sends no request to a node', async () => {
-    const { number, timestamp } = await indexed()
-    await beat(8453, { head: { number: number + 300n, timestamp: timestamp + 61n } })
+    const { number, hash, timestamp } = await indexed()
+    await beat(8453, { head: { hash, number: number + 300n, timestamp: timestamp + 61n } })
     expect(await ready()).toEqual({ status: 503, message: 'the index of chain 8453 is 61 s behind' })
-    await beat(8453, { head: { number: number + 300n, timestamp: timestamp + 60n } })
+    await beat(8453, { head: { hash, number: number + 300n, timestamp: timestamp + 60n } })
     expect((await ready()).status).toBe(200)
     expect(chainOf(api.sources.chains, 56).status().endpoints).toMatchObject([{ state: 'unseen', height: null }])
   })

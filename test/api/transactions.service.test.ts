@@ -102,8 +102,11 @@ describe('a transaction that succeeded', () => {
       calls: [{ function: 'deposit', args: { eventId: '1', amount: String(20n * USDC) } }],
       created: { eventIds: [], depositIds: [{ id: Number(id), owner }], positionIds: [] },
       ...{
+        createdIncomplete: false,
         logsOmitted: 0,
         logsIncomplete: false,
+        unknownLogs: [],
+        unknownLogsOmitted: 0,
         userOperations: [],
         revert: null,
         revertStatus: 'none',

@@ -190,8 +190,8 @@ test.each(refusals)('a node that refuses traces %s is used for everything else',
 test('a receipt that is too long is read without its logs, and is not the fault of the node', async () => {
   const word = `0x${'ab'.repeat(32)}`
   const log = {
-    ...{ address: diamond, topics: [word], data: word, blockNumber: '0x1', blockHash: word, transactionHash: word },
-    logIndex: '0x0',
+    ...{ address: diamond, topics: [word], data: word, blockNumber: numberToHex(HEAD), blockHash: hashAt(HEAD) },
+    ...{ transactionHash: hash, logIndex: '0x0' },
   }
   let receipt = receiptAt(HEAD, { logs: Array(10_000).fill(log) })
   const { api, node, read } = await open(({ method, params: [first] }) => {
@@ -199,7 +199,10 @@ test('a receipt that is too long is read without its logs, and is not the fault 
     if (method === 'eth_getLogs') return [log]
     return method === 'eth_getTransactionReceipt' ? receipt : undefined
   })
-  const expected = { status: 'succeeded', logsIncomplete: true, logs: [], fee: { gasUsed: String(0x5208) } }
+  const expected = {
+    ...{ status: 'succeeded', logsIncomplete: true, logs: [], fee: { gasUsed: String(0x5208) } },
+    ...{ createdIncomplete: true, unknownLogs: [{ logIndex: 0, topics: [word], data: word, dataOmitted: 0 }] },
+  }
   expect(await read()).toMatchObject(expected)
   // It is kept for some seconds.
   node.requests()

@@ -86,7 +86,7 @@ test('an API opens what it needs before it listens, reports that it stops first,
   }
   const { closers, opened, closed } = recording()
   await openApi(config, { ...drain, begin }, log, closers)
-  const parts = ['metrics', 'chain 8453', 'chain 56', 'database', 'version', 'database', 'changes', 'identity provider']
+  const parts = ['metrics', 'database', 'version', 'database', 'changes', 'chain 8453', 'chain 56', 'identity provider']
   expect(opened).toEqual([...parts, 'pricing engine', 'http server', 'checks', 'drain'])
   expect([await statusOf(`${url}/livez`), await statusOf(metricsUrl)]).toEqual([200, 200])
   const metrics = await (await fetch(metricsUrl)).text()
@@ -134,19 +134,8 @@ test('a worker stops its followers first, then its jobs, and its databases after
   const { env, metricsUrl } = await environment()
   const { closers, opened, closed } = recording()
   await openWorker(load(environments.worker, env), log, closers)
-  const parts = [
-    'metrics',
-    'chain 8453',
-    'chain 56',
-    'database',
-    'version',
-    'database',
-    'jobs',
-    'database',
-    'database',
-    'followers',
-  ]
-  expect(opened).toEqual(parts)
+  const parts = ['metrics', 'database', 'version', 'chain 8453', 'chain 56', 'database', 'jobs', 'demands']
+  expect(opened).toEqual([...parts, 'database', 'database', 'followers'])
   const metrics = await (await fetch(metricsUrl)).text()
   for (const pool of ['jobs', 'index'])
     expect(metrics).toMatch(new RegExp(`^fx_database_connections\\{.*pool="${pool}"`, 'm'))

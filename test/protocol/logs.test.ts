@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { type AbiEvent, decodeEventLog, type Hex, toEventSelector } from 'viem'
 import { expect, test } from 'vitest'
-import { decodeLog, logTopics } from '../../src/protocol/logs.ts'
+import { decodeLog, isKnownTopic, logTopics } from '../../src/protocol/logs.ts'
 import { argsOf, emitted, encode, followed, origin } from '../support/random-logs.ts'
 
 const lower = (value: unknown): unknown =>
@@ -31,6 +31,11 @@ test('the index follows every log of both profiles, except those that change no 
   const ignored = emitted.filter((item) => !logTopics.includes(toEventSelector(item)))
   expect(ignored.map(({ name }) => name).sort()).toEqual(unindexed.toSorted())
   expect(followed).toHaveLength(logTopics.length)
+})
+
+test('every log of both profiles is known, and no other one is', () => {
+  expect(emitted.filter((item) => !isKnownTopic(toEventSelector(item)))).toEqual([])
+  expect([isKnownTopic(`0x${'11'.repeat(32)}`), isKnownTopic(undefined)]).toEqual([false, false])
 })
 
 test.each(followed)('the log $name is decoded as viem decodes it', (event) => {

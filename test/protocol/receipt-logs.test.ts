@@ -13,7 +13,13 @@ import { describe, expect, test } from 'vitest'
 import { erc20Abi } from '../../src/abi/erc20.generated.ts'
 import { deployedLogsAbi, protocolAbi } from '../../src/abi/protocol.generated.ts'
 import type { RawLog } from '../../src/protocol/packed-log.ts'
-import { effectsOf, MAX_LOGS, MAX_OPERATIONS } from '../../src/protocol/receipt-logs.ts'
+import {
+  effectsOf,
+  MAX_LOGS,
+  MAX_OPERATIONS,
+  MAX_UNKNOWN_BYTES,
+  MAX_UNKNOWN_LOGS,
+} from '../../src/protocol/receipt-logs.ts'
 import { factsOf } from '../support/known-chains.ts'
 import { byForm, seed } from '../support/repetitions.ts'
 
@@ -115,6 +121,53 @@ test('logs beyond the limit are counted and not returned', () => {
   expect([found.logs.length, found.logsOmitted, found.created.position.length]).toEqual([MAX_LOGS, 7, MAX_LOGS + 7])
 })
 
+describe('logs that the ABI does not have', () => {
+  const topic: Hex = `0x${'ab'.repeat(32)}`
+  const unknown = (address: Address, topics: readonly Hex[], data: Hex = '0x12', logIndex = 0): RawLog => ({
+    ...logOf(address, topics, data),
+    logIndex,
+  })
+
+  test('are listed raw when the protocol emitted them, and what was created is then incomplete', () => {
+    const other = emitted(diamond, 'OwnershipTransferred', { previousOwner: owner, newOwner: stranger })
+    const logs = [
+      unknown(stranger, [topic]),
+      unknown(diamond, [topic, `0x${'01'.repeat(32)}`], '0x1234', 5),
+      position(diamond, 2n),
+      other,
+      unknown(diamond.toLowerCase() as Address, [], '0x', 8),
+    ]
+    const found = effectsOf(logs, deployment)
+    expect(found).toMatchObject({ createdIncomplete: true, unknownLogsOmitted: 0 })
+    expect(found.unknownLogs).toEqual([
+      { logIndex: 5, topics: [topic, `0x${'01'.repeat(32)}`], data: '0x1234', dataOmitted: 0 },
+      { logIndex: 8, topics: [], data: '0x', dataOmitted: 0 },
+    ])
+    expect(found.logs.map(({ name }) => name)).toEqual(['PositionCreated', 'OwnershipTransferred'])
+    expect(found.created.position).toEqual([{ id: 2, owner }])
+  })
+
+  test('are not those of other contracts, nor those that the index does not follow', () => {
+    const other = emitted(diamond, 'OwnershipTransferred', { previousOwner: owner, newOwner: stranger })
+    const found = effectsOf([unknown(usdc, [topic]), other, position(diamond, 2n)], deployment)
+    expect(found).toMatchObject({ createdIncomplete: false, unknownLogs: [], unknownLogsOmitted: 0 })
+  })
+
+  test('are listed up to the limits of their number and of the length of their data', () => {
+    const bytes = (count: number): Hex => `0x${'cd'.repeat(count)}`
+    const many = [MAX_UNKNOWN_BYTES, MAX_UNKNOWN_BYTES + 3, ...Array(MAX_UNKNOWN_LOGS).fill(1)].map((count) =>
+      unknown(diamond, [topic], bytes(count)),
+    )
+    const found = effectsOf(many, deployment)
+    expect([found.unknownLogs.length, found.unknownLogsOmitted]).toEqual([MAX_UNKNOWN_LOGS, 2])
+    expect(found.unknownLogs.slice(0, 2).map(({ data, dataOmitted }) => [data, dataOmitted])).toEqual([
+      [bytes(MAX_UNKNOWN_BYTES), 0],
+      [bytes(MAX_UNKNOWN_BYTES), 3],
+    ])
+    expect(effectsOf(many.slice(2), deployment).unknownLogsOmitted).toBe(0)
+  })
+})
+
 const RUNS = byForm(400, 50_000)
 
 test(`the logs of ${RUNS} arbitrary receipts (seed ${seed}) are decoded without an error`, () => {
@@ -146,6 +199,7 @@ test(`the logs of ${RUNS} arbitrary receipts (seed ${seed}) are decoded without 
       const found = effectsOf(logs, deployment)
       expect(found.logs.length).toBeLessThanOrEqual(logs.length)
       expect(found.failedOperations.length).toBeLessThanOrEqual(MAX_OPERATIONS)
+      expect(found.createdIncomplete).toBe(found.unknownLogs.length > 0)
       // A number that JSON parsers would round, or a value that is not JSON.
       expect(JSON.stringify([found.logs, found.created])).not.toMatch(/[:,[]\d{17,}/)
     }),

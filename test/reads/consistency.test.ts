@@ -141,14 +141,14 @@ describe('afterTx of an index', () => {
     expect(await outcomeAfter(0, onIndex(opened, { afterTx: HASH, waitMs: 0 }))).toBe('no node answers')
   })
 
-  test('is found in a later poll, every 100 ms', async () => {
+  test('is found in a later poll, every 250 ms', async () => {
     const opened = open()
     opened.tips.set(8453, 95n)
     const waiting = onIndex(opened, { afterTx: HASH })
-    expect(await outcomeAfter(250, waiting)).toBeUndefined()
+    expect(await outcomeAfter(600, waiting)).toBeUndefined()
     expect(opened.calls('eth_getTransactionReceipt')).toHaveLength(3)
     opened.state.mined = { [HASH]: 95 }
-    expect(await outcomeAfter(60, waiting)).toMatchObject({ block: 95n })
+    expect(await outcomeAfter(160, waiting)).toMatchObject({ block: 95n })
   })
 })
 

@@ -4,7 +4,7 @@ import { concat, parseEventLogs, type TransactionReceipt, toHex } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
-import { createFeeHistory } from '../../src/indexer/fee-history.ts'
+import { createLogGaps } from '../../src/indexer/log-gaps.ts'
 import { Portfolio } from '../../src/reads/listings/portfolio-records.ts'
 import { PositionRow } from '../../src/reads/listings/records.ts'
 import { chainOf } from '../../src/reads/read.ts'
@@ -135,7 +135,7 @@ test('without the rates, fee and net are null and everything else is the same', 
   for (const claim of claimables) expect([claim.fee, claim.net]).toEqual([null, null])
   for (const { kind, amount, fee, net } of (await portfolio(world.lp)).claimables)
     expect([fee, net]).toEqual(kind === 'capital' ? ['0', amount] : [null, null])
-  const history = createFeeHistory({
+  const history = createLogGaps({
     ...{ chain: chainOf(api.sources.chains, 8453), database: api.database, log: pino({ level: 'silent' }) },
   })
   await history.fill(new AbortController().signal)

@@ -210,10 +210,9 @@ describe('the metrics of an index', () => {
     })
     const text = await metrics.metrics()
     return Object.fromEntries(
-      [...text.matchAll(/^(\w+)\{chain="8453"(?:,state="([\w ]+)")?\} (.*)$/gm)].map(([, name, state, value]) => [
-        state === undefined ? name : `${name} ${state}`,
-        Number(value),
-      ]),
+      [...text.matchAll(/^(\w+)\{chain="8453"(?:,(?:state|log)="([\w ]+)")?\} (.*)$/gm)].map(
+        ([, name, state, value]) => [state === undefined ? name : `${name} ${state}`, Number(value)],
+      ),
     )
   }
 
@@ -221,14 +220,22 @@ describe('the metrics of an index', () => {
     vi.useFakeTimers({ toFake: ['Date'], now: 1_800_000_009_000 })
     const audit = { ...healthyAudit, compared: 11n, rounds: 12n, differences: 13n, repaired: 14n }
     const observations = { waiting: 4, oldestSeconds: 7.5 }
-    expect(await scrape(healthOf({ audit, observations, feesContradiction: 'x' }), 105n)).toEqual({
+    const withoutLog = { pending: 1, absent: 2, pruned: 3, oldestSeconds: 8.5 }
+    expect(await scrape(healthOf({ audit, observations, withoutLog, feesContradiction: 'x' }), 105n)).toEqual({
       ...{ fx_index_block: 99, fx_index_head_block: 100, fx_index_lag_seconds: 2 },
       ...{ fx_index_heartbeat_age_seconds: 0.4, fx_index_look_age_seconds: 0.4 },
       ...{ fx_index_proven_block: 99, fx_index_proven_age_seconds: 2 },
       ...{ fx_index_observations_waiting: 4, fx_index_observations_oldest_seconds: 7.5 },
       ...{ fx_audit_compared_total: 11, fx_audit_rounds_total: 12, fx_audit_differences_total: 13 },
       ...{ fx_audit_repaired_total: 14, fx_audit_age_seconds: 10, fx_index_fees_contradicted: 1 },
+      fx_index_unknown_logs_total: 0,
       fx_index_start_ahead_blocks: 5,
+      fx_index_gap_oldest_seconds: 8.5,
+      ...{
+        'fx_index_rows_without_log pending': 1,
+        'fx_index_rows_without_log absent': 2,
+        'fx_index_rows_without_log pruned': 3,
+      },
       'fx_index_state following': 1,
       'fx_index_state catching up': 0,
       'fx_index_state stuck': 0,
@@ -241,6 +248,7 @@ describe('the metrics of an index', () => {
     const observations = { waiting: 0, oldestSeconds: null }
     expect(await scrape(healthOf({ observations, audit: null }), 90n)).toMatchObject({
       ...{ fx_index_observations_oldest_seconds: 0, fx_index_fees_contradicted: 0, fx_index_start_ahead_blocks: 0 },
+      fx_index_gap_oldest_seconds: 0,
     })
   })
 

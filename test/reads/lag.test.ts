@@ -3,10 +3,16 @@ import { isNearHead, lagOfHealth, lagOfReached, lagOfTip, secondsBehind } from '
 
 const block = { number: 90n, hash: `0x${'5f'.repeat(32)}`, timestamp: 990n } as const
 
+const seen = { stored: null, byLogs: true }
+
 /** The lag by each source, for a heartbeat of some age that saw a head of some time. */
-const lags = (timestamp: bigint, ageSeconds: number): (number | null)[] => [
-  lagOfTip({ block, head: { timestamp, ageSeconds } }),
-  lagOfReached({ chainId: 8453, block, heartbeat: { headTimestamp: timestamp, ageSeconds, byLogs: true } }),
+const lags = (timestamp: bigint, ageSeconds: number, isQuiet = false): (number | null)[] => [
+  lagOfTip({ block, head: { timestamp, isQuiet, ageSeconds } }),
+  lagOfReached({
+    chainId: 8453,
+    block,
+    heartbeat: { ...seen, head: { number: 100n, timestamp }, isQuiet, ageSeconds },
+  }),
   lagOfHealth({
     indexed: block,
     heartbeat: {
@@ -14,6 +20,8 @@ const lags = (timestamp: bigint, ageSeconds: number): (number | null)[] => [
       ageSeconds,
       head: { number: 100n, timestamp },
       proven: null,
+      isQuiet,
+      unknownLogs: null,
       source: 'logs',
       problem: null,
       nodes: { endpoints: [], halted: false, hasLogs: true },
@@ -30,6 +38,11 @@ test.each([
   expect(lags(timestamp, ageSeconds)).toEqual([lag, lag, lag])
 })
 
+test('there is no lag while nothing is left to index up to the head, except by silence', () => {
+  expect(lags(1_000n, 0.4, true)).toEqual([0, 0, 0])
+  expect(lags(1_000n, 12.7, true)).toEqual([12, 12, 12])
+})
+
 test('the lag is unknown before the first heartbeat', () => {
   expect(lagOfTip({ block, head: null })).toBeNull()
   expect(lagOfReached({ chainId: 8453, block, heartbeat: null })).toBeNull()
@@ -37,12 +50,13 @@ test('the lag is unknown before the first heartbeat', () => {
 })
 
 test.each([
-  [5n, 3, true],
-  [6n, 3, false],
-  [5n, 3.1, false],
+  [5n, 6, true],
+  [6n, 6, false],
+  [5n, 6.1, false],
   [-9n, 0, true],
 ])('cached answers of an index %i s behind with a heartbeat of %d s are served: %s', (behind, ageSeconds, isNear) => {
-  const heartbeat = { headTimestamp: block.timestamp + behind, ageSeconds, byLogs: true }
+  const head = { number: 100n, timestamp: block.timestamp + behind }
+  const heartbeat = { ...seen, head, isQuiet: false, ageSeconds }
   expect(isNearHead({ chainId: 8453, block, heartbeat })).toBe(isNear)
 })
 

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { type Address, publicActions } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { CHANNEL } from '../../src/db/changes/changes.ts'
+import { CHANNEL } from '../../src/db/changes/channel.ts'
 import { saveHeartbeat } from '../../src/db/index/heartbeat.ts'
 import { requestRefresh } from '../../src/db/index/refresh-queue.ts'
 import { portfoliosOf } from '../../src/reads/listings/portfolio.ts'
@@ -25,10 +25,10 @@ let indexOnly: Api
 const reader = () => world.actions.node.extend(publicActions)
 
 const see = async (ageSeconds = 0): Promise<void> => {
-  const { timestamp, number } = await reader().getBlock()
+  const { timestamp, hash, number } = await reader().getBlock()
   await api.database.run(async (handle) => {
     await saveHeartbeat(handle, 8453, {
-      ...{ head: { number, timestamp }, proven: null, source: 'logs', problem: null },
+      ...{ head: { number, hash, timestamp }, proven: null, isQuiet: false, source: 'logs', problem: null },
       nodes: { endpoints: [], halted: false, hasLogs: true },
     })
     await handle.execute(sql`UPDATE looks SET looked_at = now() - ${ageSeconds} * interval '1 second'`)

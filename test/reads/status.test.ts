@@ -34,6 +34,7 @@ test('a healthy index has a status without alarms', () => {
     problem: null,
     trouble: null,
     observations: { waiting: 1, oldestSeconds: 0 },
+    withoutLog: { pending: 0, absent: 0, pruned: 0 },
     upgrade: { block: 40, transaction: null, at: Date.parse('2026-11-01T00:00:00Z') / 1_000 },
     audit: {
       at: 1_799_999_999,
@@ -113,6 +114,13 @@ describe.each<[string, Partial<IndexHealth>, string, RegExp, RegExp | null]>([
     null,
   ],
   [
+    'an index with rows that lack their log for long',
+    { withoutLog: { pending: 3, absent: 1, pruned: 2, oldestSeconds: 900.5 } },
+    'following',
+    /^3 rows of chain 8453 lack their transaction, .* for 900 s: .*RPC_URLS_8453/,
+    null,
+  ],
+  [
     'an index without nodes that serve logs',
     seeing({ source: 'ids', nodes: { ...nodes, hasLogs: false } }),
     'following',
@@ -127,6 +135,21 @@ describe.each<[string, Partial<IndexHealth>, string, RegExp, RegExp | null]>([
     if (unready === null) expect(ready(health)).not.toThrow()
     else expect(ready(health)).toThrow(unready)
   })
+})
+
+test.each([
+  { pending: 3, absent: 0, pruned: 0, oldestSeconds: 900 },
+  { pending: 0, absent: 1, pruned: 2, oldestSeconds: 5_000 },
+])('rows that lack their log for a short time, or whose gap has no such row, are no alarm', (withoutLog) => {
+  expect(statusOf({ withoutLog }).alarms).toEqual([])
+  const { pending, absent, pruned } = withoutLog
+  expect(statusOf({ withoutLog }).withoutLog).toEqual({ pending, absent, pruned })
+})
+
+test('rows that lack their log are one alarm with the nodes while none of them serves logs', () => {
+  const withoutLog = { pending: 3, absent: 0, pruned: 0, oldestSeconds: 5_000 }
+  const { alarms } = statusOf({ ...seeing({ source: 'ids', nodes: { ...nodes, hasLogs: false } }), withoutLog })
+  expect(alarms).toEqual([expect.stringMatching(/serves logs/)])
 })
 
 describe('an index that catches up', () => {

@@ -56,6 +56,17 @@ test('what a transaction created is listed by kind', () => {
   expect(found.logs.map(({ name }) => name)).toEqual(['HedgeEventCreated', 'LiquidityDeposited', 'ProtectionPurchased'])
 })
 
+test('a log of the protocol that this version does not know is listed raw', () => {
+  const topics = [HASH, pad(SENDER)]
+  const { unknownLogs, unknownLogsOmitted, createdIncomplete, logs } = effectsOf([
+    log(deployment.diamond, topics, '0x0102'),
+  ])
+  expect({ unknownLogs, unknownLogsOmitted, createdIncomplete, logs }).toEqual({
+    unknownLogs: [{ logIndex: 0, topics, data: '0x0102', dataOmitted: 0 }],
+    ...{ unknownLogsOmitted: 0, createdIncomplete: true, logs: [] },
+  })
+})
+
 test('a failed user operation has its nonce, and the reason of its revert where a log has one', () => {
   const abi = parseAbi([
     'event UserOperationEvent(bytes32 indexed userOpHash, address indexed sender, address indexed paymaster, uint256 nonce, bool success, uint256 actualGasCost, uint256 actualGasUsed)',

@@ -74,6 +74,7 @@ describe('a mined transaction', () => {
       block: { number: MINED, hash: hashAt(MINED), timestamp: 1_000_000 + MINED },
       calls: [{ function: 'deposit' }],
       ...{ logs: [], logsOmitted: 0, logsIncomplete: false, userOperations: [], replacedBy: null },
+      ...{ createdIncomplete: false, unknownLogs: [], unknownLogsOmitted: 0 },
     })
   })
 
@@ -313,6 +314,7 @@ describe('while no node answers', () => {
         ],
         positionIds: [{ id: 4, owner }],
       },
+      createdIncomplete: true,
     })
     expect(searched).toEqual((['event', 'deposit', 'position'] as const).map((kind) => [kind, HASH, 10_000n]))
   })

@@ -2,7 +2,7 @@ import { type Hex, keccak256, numberToHex } from 'viem'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { unavailable } from '../../src/lib/errors.ts'
 import type { ChainSnapshot } from '../../src/reads/freshness/waits.ts'
-import { fakeChain, rawReceipt, tooLong } from '../support/fake-chain.ts'
+import { blockAt, fakeChain, rawReceipt, tooLong } from '../support/fake-chain.ts'
 import { fakeClient, openWaits } from '../support/fake-waits.ts'
 
 /* How the waits of a chain share the requests for their transactions. */
@@ -46,7 +46,7 @@ const open = (receiptOf: Receipts) => {
         })
         .catch((error: Error) => error.message),
     )
-    await vi.advanceTimersByTimeAsync(100 * (polls + Math.ceil(hashes.length / 50)))
+    await vi.advanceTimersByTimeAsync(250 * (polls + Math.ceil(hashes.length / 50)))
     return Promise.all(found)
   }
   const transactions = async (hashes: readonly Hex[], polls = 1) =>
@@ -166,17 +166,27 @@ test('a receipt that is too long is read for the next poll, and then not request
   expect(opened.calls('eth_getTransactionReceipt').filter(({ params }) => params[0] === long).length).toBeGreaterThan(1)
 })
 
-test('a poll asks for the newest head, not for the one that reads have cached', async () => {
-  const opened = open((hash) => rawReceipt(hash, 7))
-  const head = vi.fn(opened.chain.head)
-  const { waits, tips } = openWaits([{ ...opened.chain, head }])
-  tips.set(8453, TIP)
-  await waits.during(8453, fakeClient().client, (polls, signal) =>
-    polls.nodes.until({
-      ...{ deadline: performance.now() + 60_000, signal },
-      check: (snapshot) => snapshot.head ?? undefined,
-      late: () => new Error('late'),
-    }),
-  )
-  expect(head).toHaveBeenCalledWith(2n ** 63n)
-})
+test.each([
+  ['at the known head', 100, [undefined]],
+  ['above the known head', 102, [undefined, 102n]],
+])(
+  'a poll with a transaction %s asks the nodes for a head only where it has to, and the worker for news',
+  async (_, at, heads) => {
+    const opened = open((hash) => rawReceipt(hash, at))
+    const [head, ask] = [vi.fn(async (atLeast?: bigint) => blockAt(atLeast ?? HEAD)), vi.fn()]
+    opened.node.head = 102n
+    const { waits, tips } = openWaits([{ ...opened.chain, head, ask }])
+    tips.set(8453, TIP)
+    const key = hashOf(1)
+    const found = await waits.during(8453, fakeClient().client, (polls, signal) =>
+      polls.nodes.until({
+        ...{ key, deadline: performance.now() + 60_000, signal },
+        check: ({ transactions }) => transactions.get(key),
+        late: () => new Error('late'),
+      }),
+    )
+    expect(found).toMatchObject({ block: BigInt(at), isOnHead: true })
+    expect(head.mock.calls.map(([atLeast]) => atLeast)).toEqual(heads)
+    expect(ask.mock.calls).toEqual([[BigInt(at), 500]])
+  },
+)

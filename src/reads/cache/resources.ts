@@ -1,6 +1,8 @@
 import { type Change, changesAfter, newestChange, type Reached, reached } from '../../db/changes/changes.ts'
+import { CHANNEL } from '../../db/changes/channel.ts'
 import { createNotificationListener } from '../../db/changes/notification-listener.ts'
 import type { Database } from '../../db/pool.ts'
+import type { StoredBlock } from '../../db/stored.ts'
 import { errorText } from '../../lib/errors.ts'
 import { sleep } from '../../lib/lifecycle.ts'
 import type { Logger } from '../../lib/log.ts'
@@ -159,6 +161,7 @@ export const createChanges = (deps: {
 
   const notifications = createNotificationListener({
     url,
+    channel: CHANNEL,
     onNotify() {
       readAgain = true
       reading ??= refresh()
@@ -182,6 +185,11 @@ export const createChanges = (deps: {
     version: versions.version,
     /** The progress of a chain's index; undefined before its first block. */
     reached: (chainId: ChainId): Reached | undefined => progress.get(chainId),
+    /** The head that the leading worker of a chain has stored, as far as this process knows; null without one. */
+    storedHead(chainId: ChainId): { readonly block: StoredBlock; readonly ageMs: number } | null {
+      const stored = progress.get(chainId)?.heartbeat?.stored
+      return stored ? { block: stored.block, ageMs: stored.ageMs + performance.now() - readAt } : null
+    },
     /** Calls `listener` after each commit, once its changes are known here. Returns a function that removes it. */
     onCommit(listener: () => void): () => void {
       listeners.add(listener)

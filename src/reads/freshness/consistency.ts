@@ -138,6 +138,7 @@ export const awaitHead = async (
 const untilIndexed = (polls: Polls, chainId: ChainId, wanted: bigint, end: WaitEnd): Promise<AtLeast> =>
   polls.tips.until({
     ...end,
+    key: wanted.toString(),
     check: (tip) => (tip !== undefined && tip.block.number >= wanted ? fromBlock(wanted) : undefined),
     late: (tip) => notIndexedYet(chainId, wanted, tip?.block),
   })

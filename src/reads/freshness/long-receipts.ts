@@ -27,7 +27,7 @@ const fetchReceipt = async (chain: Chain, hash: Hex, signal: AbortSignal): Promi
   const { blockNumber, blockHash } = receipt.value
   const { diamond: address } = chain.deployment
   const block = { fromBlock: blockNumber, toBlock: blockNumber }
-  const { logs } = await chain.send({ logs: getLogs({ address, topics: [], ...block }) }, { signal })
+  const { logs } = await chain.send({ logs: getLogs({ address, ...block }) }, { signal })
   if (!logs.ok) throw toServiceError(logs.error)
   const isOwn = (log: Receipt['logs'][number]) => log.transactionHash === hash && log.blockHash === blockHash
   return { ...receipt.value, logs: logs.value.filter(isOwn) }

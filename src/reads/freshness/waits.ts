@@ -5,6 +5,7 @@ import { type Block, getBlock, getReceipt, type MinedAt } from '../../chain/rpc/
 import type { Reached } from '../../db/changes/changes.ts'
 import type { RefreshState } from '../../db/queries/refresh-state.ts'
 import { isUnavailable, nullIfUnavailable, ServiceError, unavailable } from '../../lib/errors.ts'
+import { max } from '../../lib/fixed.ts'
 import { createSharedPoll } from '../../lib/shared-poll.ts'
 import { createTally } from '../../lib/tally.ts'
 import type { ChainId } from '../../protocol/chains.ts'
@@ -42,15 +43,19 @@ export type ChainSnapshot = {
 /** One poll's result: the refresh state, the newest indexed block, and the newest change that this process knows. */
 type QueueSnapshot = RefreshState & { readonly indexed: bigint | null; readonly knownChange: number }
 
-/** How often nodes and the refresh queue are polled, in milliseconds. A commit wakes waits for the index earlier. */
-const NODE_POLL_MS = 100
+/** How often nodes and the refresh queue are polled, in milliseconds. A commit wakes the waits earlier. */
+const NODE_POLL_MS = 250
+const QUEUE_POLL_MS = 100
 /** How often the index is polled, in milliseconds. Commits wake the waits; this is for a commit that was missed. */
 const TIP_POLL_MS = 500
+
+/** How long the worker is asked to poll fast, in milliseconds. Each poll of a wait asks again. */
+const ASK_MS = 500
 
 /** Most transactions per chain in one batch to a node. */
 const MAX_TRANSACTIONS = 50
 
-/** A height above every block. Asking for a head that high bypasses the cached head. */
+/** A height above every block. Asking for a head that high asks the nodes. */
 export const UNREACHABLE_HEIGHT = 2n ** 63n
 
 /** When a client that exceeds its limit of waits should try again, in seconds. */
@@ -124,12 +129,31 @@ const readSnapshot = async (
   nodes: Nodes,
   tip: Reached | undefined,
   keys: readonly string[],
+  before: ChainSnapshot['transactions'],
 ): Promise<ChainSnapshot> => {
   const hashes = keys.filter((key): key is Hex => isHex(key))
+  const { chain } = nodes
   try {
-    const head = await nodes.chain.head(UNREACHABLE_HEIGHT)
-    const found = hashes.length === 0 ? [] : await readTransactions(nodes, { tip, head }, hashes)
-    return { tip, head, transactions: new Map(found), fault: null }
+    const head = await chain.head()
+    // What the index has not reached yet is known well enough.
+    const isWaiting = (hash: Hex): boolean => {
+      const known = before.get(hash)
+      return known?.isOnHead === true && known.block > (tip?.block.number ?? -1n)
+    }
+    const requested = hashes.filter((hash) => !isWaiting(hash))
+    const waiting = hashes.flatMap((hash) => {
+      const known = isWaiting(hash) ? before.get(hash) : undefined
+      return known === undefined ? [] : [[hash, known] as const]
+    })
+    const read = requested.length === 0 ? [] : await readTransactions(nodes, { tip, head }, requested)
+    const found = [...waiting, ...read]
+    const newest = found.map(([, { block }]) => block).reduce(max, -1n)
+    chain.ask(newest, ASK_MS)
+    if (newest <= head.number) return { tip, head, transactions: new Map(found), fault: null }
+    // A transaction is in a block above the head that this process knew.
+    const next = await chain.head(newest)
+    const again = await readTransactions(nodes, { tip, head: next }, hashes)
+    return { tip, head: next, transactions: new Map(again), fault: null }
   } catch (fault) {
     if (!isUnavailable(fault)) throw fault
     return { tip, head: null, transactions: new Map(), fault }
@@ -140,15 +164,31 @@ const readSnapshot = async (
 const pollsOf = ({ changes, refreshState }: Pick<Deps, 'changes' | 'refreshState'>, nodes: Nodes) => {
   const { chainId } = nodes.chain
   const tipOf = (): Reached | undefined => changes.reached(chainId)
+  /** The transactions of the last poll. */
+  let before: ChainSnapshot['transactions'] = new Map()
   return {
     nodes: createSharedPoll({
       everyMs: NODE_POLL_MS,
       atOnce: MAX_TRANSACTIONS,
-      read: (keys) => readSnapshot(nodes, tipOf(), keys),
+      async read(keys) {
+        const snapshot = await readSnapshot(nodes, tipOf(), keys, before)
+        before = snapshot.transactions
+        return snapshot
+      },
     }),
-    tips: createSharedPoll({ everyMs: TIP_POLL_MS, atOnce: 1, read: async () => tipOf() }),
+    /** The keys are the numbers of the blocks that are waited for. */
+    tips: createSharedPoll({
+      everyMs: TIP_POLL_MS,
+      atOnce: MAX_TRANSACTIONS,
+      async read(keys) {
+        const head = await nodes.chain.head().catch(nullIfUnavailable)
+        const mined = keys.map(BigInt).filter((block) => block <= (head?.number ?? -1n))
+        nodes.chain.ask(mined.length === 0 ? null : mined.reduce(max), ASK_MS)
+        return tipOf()
+      },
+    }),
     refreshRequests: createSharedPoll({
-      everyMs: NODE_POLL_MS,
+      everyMs: QUEUE_POLL_MS,
       atOnce: 1,
       read: async (): Promise<QueueSnapshot> => {
         const state = await refreshState(chainId)
@@ -174,7 +214,8 @@ export const createWaits = (deps: Deps) => {
   const longReceipts = createLongReceipts()
   const polls = new Map([...chains].map(([chainId, chain]) => [chainId, pollsOf(deps, { chain, longReceipts })]))
   const stop = changes.onCommit(() => {
-    for (const { tips, refreshRequests } of polls.values()) {
+    for (const { nodes, tips, refreshRequests } of polls.values()) {
+      nodes.wake()
       tips.wake()
       refreshRequests.wake()
     }

@@ -145,7 +145,7 @@ const checked = (check: CheckName, result: Result, at: number | null, fault: str
 })
 
 /** The pause after a check by its result, in milliseconds. */
-const PAUSE_MS: Readonly<Record<Result, number>> = { pending: 5_000, fail: 30_000, pass: 60_000 }
+const PAUSE_MS: Readonly<Record<Result, number>> = { pending: 5_000, fail: 30_000, pass: 300_000 }
 
 /** The shortest pause, in milliseconds. Every new event changes the protocol's state, which starts the checks again. */
 const MIN_PAUSE_MS = 2_000

@@ -2,6 +2,7 @@ import type { IndexHealth } from '../../db/index/health.ts'
 import { adviceOf } from '../../db/refusals.ts'
 import { unavailable } from '../../lib/errors.ts'
 import { type ChainId, type Deployment, startBlockFault } from '../../protocol/chains.ts'
+import { isKnownTopic } from '../../protocol/logs.ts'
 import { laggingIndex } from '../freshness/freshness.ts'
 import {
   ALARM_AFTER_SECONDS,
@@ -21,6 +22,9 @@ export type HealthSources = {
   /** The largest lag of an index that is ready, in seconds. */
   readonly maxLagSeconds: number
 }
+
+/** Logs that are missing for longer than this, in seconds, raise an alarm. Absent logs do not: that is decided earlier. */
+const ALARM_OF_GAP_SECONDS = 900
 
 /** Whether the worker's last heartbeat is recent by the database's clock, since block times may run fast or slow. */
 const isWorkerAlive = ({ heartbeat }: Pick<IndexHealth, 'heartbeat'>): boolean =>
@@ -95,6 +99,10 @@ const alarms: readonly ((chain: ChainHealth) => string | null)[] = [
     feesContradiction === null
       ? null
       : `The fee rates of chain ${chainId} contradict its logs, so fees of claims are null: ${feesContradiction}. Run the audit command, and find the transaction that changed the rates without a log.`,
+  ({ chainId, health: { heartbeat } }) =>
+    heartbeat?.unknownLogs && !isKnownTopic(heartbeat.unknownLogs.topic)
+      ? `The diamond of chain ${chainId} emits logs that this release does not know, such as ${heartbeat.unknownLogs.topic} in block ${heartbeat.unknownLogs.block}: install the release for its upgrade. Until then, what these logs may name is read again.`
+      : null,
   ({ chainId, health, state }) => {
     const age = provenAgeOf(health)
     const isLate = age === null ? state === 'following' : age > ALARM_AFTER_SECONDS
@@ -105,6 +113,10 @@ const alarms: readonly ((chain: ChainHealth) => string | null)[] = [
   ({ chainId, health: { observations } }) =>
     (observations.oldestSeconds ?? 0) > ALARM_AFTER_SECONDS
       ? `${observations.waiting} entities of chain ${chainId} wait to be refreshed, the oldest for ${Math.floor(observations.oldestSeconds ?? 0)} s: check that REDIS_URL is in reach and that the nodes answer reads.`
+      : null,
+  ({ chainId, health: { heartbeat, withoutLog } }) =>
+    (withoutLog.oldestSeconds ?? 0) > ALARM_OF_GAP_SECONDS && withoutLog.pending > 0 && heartbeat?.nodes.hasLogs
+      ? `${withoutLog.pending} rows of chain ${chainId} lack their transaction, because nodes have left out logs for ${Math.floor(withoutLog.oldestSeconds ?? 0)} s: add a node of another provider to RPC_URLS_${chainId}.`
       : null,
   ({ chainId, health: { heartbeat } }) =>
     heartbeat === null || heartbeat.nodes.hasLogs

@@ -43,6 +43,16 @@ const rows: readonly Row[] = [
     'Age of the oldest entry of the refresh queue; 0 when the queue is empty',
     (it) => it.observations.oldestSeconds ?? 0,
   ],
+  [
+    'fx_index_gap_oldest_seconds',
+    'Age of the oldest range of blocks whose logs are missing; 0 when there is none',
+    (it) => it.withoutLog.oldestSeconds ?? 0,
+  ],
+  [
+    'fx_index_unknown_logs_total',
+    'Logs of the diamond that no release that indexed them knew',
+    (it) => it.heartbeat?.unknownLogs?.many ?? 0,
+  ],
   ['fx_audit_compared_total', 'Rows of the index that the audit compared with the chain', (it) => it.audit?.compared],
   ['fx_audit_rounds_total', 'Complete rounds of the audit over all rows', (it) => it.audit?.rounds],
   ['fx_audit_differences_total', 'Rows that the audit found different from the chain', (it) => it.audit?.differences],
@@ -80,6 +90,17 @@ export const showIndex = (metrics: Metrics, sources: HealthSources): void => {
         all.map(({ chain, health }) => [{ chain }, health && number(of(health, startOf(chain)))] as const)
       return { name, help, labels: ['chain'], of: values }
     }),
+    {
+      name: 'fx_index_rows_without_log',
+      help: 'Rows that were read without their log, by whether it is still requested (pending), no node returns it (absent) or no node has logs as old (pruned)',
+      labels: ['chain', 'log'],
+      of: (all) =>
+        all.flatMap(({ chain, health }) =>
+          (['pending', 'absent', 'pruned'] as const).map(
+            (log) => [{ chain, log }, health?.withoutLog[log] ?? null] as const,
+          ),
+        ),
+    },
     {
       name: 'fx_index_state',
       help: 'State of a chain and its index: 1 for the current state, 0 for the others',

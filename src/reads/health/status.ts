@@ -19,7 +19,7 @@ const Endpoint = z
     index: Integer.meta({ description: 'Zero-based position in `RPC_URLS_<chain>`' }),
     rank: z.enum(endpointRanks).meta({
       description:
-        '`ok`; `incomplete logs`: left logs out; `lagging`: behind the newest known block; `penalized`: contradicted other nodes; `stale`: its height was read more than 10 s ago; `paused`: failed and is not used for a while; `unknown`: has not reported its chain yet; `wrong chain`: reports another chain id and is not used',
+        '`ok`; `incomplete logs`: left logs out; `lagging`: behind the newest known block; `penalized`: contradicted other nodes; `stale`: its height was read more than 20 s ago; `paused`: failed and is not used for a while; `unknown`: has not reported its chain yet; `wrong chain`: reports another chain id and is not used',
     }),
     state: z.string().meta({
       description:
@@ -71,6 +71,19 @@ const Upgrade = z
       "The newest change of the diamond's functions, which may be the deployment. After an upgrade every entity is read again; `observations` shows the progress",
   })
 
+const Rows = Integer.meta({ description: 'Rows' })
+
+const WithoutLog = z
+  .object({
+    pending: Rows.meta({ description: 'Rows whose log the worker still requests' }),
+    absent: Rows.meta({ description: 'Rows whose log no node returned for 10 minutes' }),
+    pruned: Rows.meta({ description: 'Rows whose log is in blocks of which no node has logs any more' }),
+  })
+  .meta({
+    description:
+      'The events, deposits and positions that were read without their log. Their transaction is null, and fees that depend on it are unknown. A restart of the worker requests absent and pruned logs again',
+  })
+
 const HeartbeatTime = z.object({ at: UnixSeconds, ageSeconds: Seconds })
 
 export const ChainStatus = z
@@ -104,6 +117,7 @@ export const ChainStatus = z
       .object({ waiting: Integer, oldestSeconds: Seconds.nullable() })
       .nullable()
       .meta({ description: 'The entities that are queued to be read again' }),
+    withoutLog: WithoutLog.nullable(),
     upgrade: Upgrade.nullable(),
     audit: Audit.nullable(),
     endpoints: z
@@ -119,7 +133,10 @@ export const ChainStatus = z
   .meta({ id: 'ChainStatus' })
 
 /** The endpoints; one that is `ok` for itself is `lagging` at a height that is behind the newest known block. */
-const endpoints = (nodes: Nodes | undefined, head: Heartbeat['head'] | undefined): z.output<typeof Endpoint>[] =>
+const endpoints = (
+  nodes: Nodes | undefined,
+  head: Pick<Heartbeat['head'], 'number' | 'timestamp'> | undefined,
+): z.output<typeof Endpoint>[] =>
   (nodes?.endpoints ?? []).map(({ index, state, height, timestamp, heightAgeSeconds, width, lacks, fault }) => {
     const isBehind = head !== undefined && timestamp != null && head.timestamp - timestamp > ENDPOINT_LAGGING_SECONDS
     const shown = state === 'ok' && isBehind ? 'lagging' : state
@@ -197,6 +214,11 @@ export const chainStatus = (chain: {
     observations: queue && {
       waiting: queue.waiting,
       oldestSeconds: queue.oldestSeconds === null ? null : Math.floor(queue.oldestSeconds),
+    },
+    withoutLog: health && {
+      pending: health.withoutLog.pending,
+      absent: health.withoutLog.absent,
+      pruned: health.withoutLog.pruned,
     },
     upgrade: health?.upgrade
       ? {

@@ -10,12 +10,12 @@ import type { Tip } from '../../db/queries/tips.ts'
 
 /**
  * Age of a heartbeat, in seconds, from which the worker counts as silent: `/readyz` is 503, the state is `stuck`, and
- * the silence counts as lag. A worker polls several times a second, so a silent one has stopped or reaches no node.
+ * the silence counts as lag. A worker polls every few seconds at least, so a silent one has stopped or reaches no node.
  */
 export const WORKER_SILENT_SECONDS = 10
 
 /** Largest heartbeat age in seconds, and lag in seconds of the chain, at which cached responses may be served. */
-const CACHE_MAX_HEARTBEAT_AGE_SECONDS = 3
+const CACHE_MAX_HEARTBEAT_AGE_SECONDS = 6
 const CACHE_MAX_LAG_SECONDS = 5
 
 /**
@@ -40,25 +40,28 @@ type Dated = { readonly timestamp: bigint }
 export const secondsBehind = (block: Dated, head: Dated): number =>
   Math.max(0, Number(head.timestamp - block.timestamp))
 
+/** What the worker last saw of a chain: its head, whether anything is left to index up to it, and how long ago. */
+type Seen = { readonly head: Dated; readonly isQuiet: boolean; readonly ageSeconds: number }
+
 /**
- * How far an index is behind its chain, in seconds: the difference of the times of both blocks. The chain has moved on
- * since a head was read, so the age of a head is added when the worker is silent. Smaller ages are the normal distance
- * of two heartbeats and are left out.
+ * How far an index is behind its chain, in seconds: the difference of the times of both blocks, or 0 when there is
+ * nothing to index between them. The chain has moved on since a head was read, so the age of a head is added when the
+ * worker is silent. Smaller ages are the normal distance of two heartbeats and are left out.
  */
-const lagSecondsOf = (indexed: Dated, head: Dated, ageSeconds: number): number =>
-  secondsBehind(indexed, head) + (ageSeconds > WORKER_SILENT_SECONDS ? Math.floor(ageSeconds) : 0)
+const lagSecondsOf = (indexed: Dated, { head, isQuiet, ageSeconds }: Seen): number =>
+  (isQuiet ? 0 : secondsBehind(indexed, head)) + (ageSeconds > WORKER_SILENT_SECONDS ? Math.floor(ageSeconds) : 0)
 
 /** The lag of the index that a page was read from; null before the worker's first heartbeat. */
 export const lagOfTip = ({ block, head }: Pick<Tip, 'block' | 'head'>): number | null =>
-  head && lagSecondsOf(block, head, head.ageSeconds)
+  head && lagSecondsOf(block, { head, ...head })
 
 /** The lag of the index as of the newest known commit; null before the worker's first heartbeat. */
 export const lagOfReached = ({ block, heartbeat }: Reached): number | null =>
-  heartbeat && lagSecondsOf(block, { timestamp: heartbeat.headTimestamp }, heartbeat.ageSeconds)
+  heartbeat && lagSecondsOf(block, heartbeat)
 
 /** The lag of the index by its health; null before its first block or the worker's first heartbeat. */
 export const lagOfHealth = ({ indexed, heartbeat }: Pick<IndexHealth, 'indexed' | 'heartbeat'>): number | null =>
-  indexed && heartbeat && lagSecondsOf(indexed, heartbeat.head, heartbeat.ageSeconds)
+  indexed && heartbeat && lagSecondsOf(indexed, heartbeat)
 
 /** Whether the index is near the head and the worker's last heartbeat is recent, so cached responses may be served. */
 export const isNearHead = (progress: Reached): boolean =>

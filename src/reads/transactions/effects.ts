@@ -25,6 +25,7 @@ export const effects = ({ logs }: Receipt, deployment: Deployment) => {
   return {
     ...others,
     logs: [...others.logs],
+    unknownLogs: others.unknownLogs.map((log) => ({ ...log, topics: [...log.topics] })),
     created: { eventIds: [...created.event], depositIds: [...created.deposit], positionIds: [...created.position] },
     userOperations: failedOperations.map(({ nonce, revert, ...operation }) => ({
       ...operation,

@@ -40,6 +40,8 @@ export const createIndexLookup = (queries: TransactionSources['queries']) => {
       confirmations: clamped(tip.number - block.number + 1n),
       finality: 'latest',
       created: { eventIds: created(event), depositIds: created(deposit), positionIds: created(position) },
+      // The index has no rows of logs that it does not know.
+      createdIncomplete: true,
       indexed: true,
     }
     return { data, freshness: { source: 'database', block: tip, stale: true } }

@@ -12,6 +12,9 @@ import { createRevertReasons } from './revert-reason.ts'
 /** Most look-ups of a chain at once, and most that wait: together they leave most connections to other reads. */
 const LIMITS = { atOnce: 8, waiting: 512 }
 
+/** How long the worker polls fast for a transaction that is looked up and not indexed yet, in milliseconds. */
+const LOOKED_UP_MS = 2_000
+
 /** Too many look-ups run and wait. */
 export class TooManyLookups extends ServiceError {
   constructor() {
@@ -59,6 +62,7 @@ export const createLookup = (sources: TransactionSources, waits: Pick<Waits, 'ch
   return async (chain: Chain, hash: Hex, signal: AbortSignal, client: string): Promise<FoundTransaction> => {
     try {
       const { reverted, ...found } = await inTurn(chain, hash, signal, client)
+      if (!found.data.indexed) chain.ask(null, LOOKED_UP_MS)
       if (!reverted) return found
       const reason = await reasonOf(chain, reverted, signal, client)
       const revert = typeof reason === 'string' ? null : reason.reason

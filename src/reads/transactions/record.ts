@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { OfChain, PathChainId } from '../../protocol/chains.ts'
-import { MAX_LOGS, MAX_OPERATIONS } from '../../protocol/receipt-logs.ts'
+import { MAX_LOGS, MAX_OPERATIONS, MAX_UNKNOWN_BYTES, MAX_UNKNOWN_LOGS } from '../../protocol/receipt-logs.ts'
 import { Bytes32 } from '../../protocol/request-fields.ts'
 import { Account, Decimal, Id, Integer, UnixSeconds } from '../../protocol/response-fields.ts'
 import { RevertReason, reasonFields } from '../../protocol/reverts/reason.ts'
@@ -80,6 +80,10 @@ export const TransactionRecord = z
           'The call of the protocol, or `approve` of a token, that the transaction made directly; null when it called another contract, such as an account or a bundler',
       }),
     created: z.object({ eventIds: Created, depositIds: Created, positionIds: Created }),
+    createdIncomplete: z.boolean().meta({
+      description:
+        'True when the transaction may have created more than `created` lists: it has `unknownLogs`, or only the index answered, which has no logs',
+    }),
     logs: z
       .array(
         z.object({
@@ -96,6 +100,24 @@ export const TransactionRecord = z
       description:
         'True when the receipt is too long to be read whole: `logs` then has only logs of the protocol, and `userOperations` is empty',
     }),
+    unknownLogs: z
+      .array(
+        z.object({
+          logIndex: Integer.meta({ description: 'Index of the log in its block' }),
+          topics: z.array(Hash).max(4).meta({ description: 'Up to four' }),
+          data: z
+            .string()
+            .regex(/^0x([0-9a-f]{2})*$/)
+            .meta({
+              description: `The first ${MAX_UNKNOWN_BYTES.toLocaleString('en')} bytes`,
+            }),
+          dataOmitted: Integer.meta({ description: 'Number of further bytes' }),
+        }),
+      )
+      .meta({
+        description: `The first ${MAX_UNKNOWN_LOGS} logs of the protocol that this version of the service does not know, raw and in their order. An upgrade of the protocol can add logs`,
+      }),
+    unknownLogsOmitted: Integer.meta({ description: 'Number of further such logs' }),
     userOperations: z
       .array(
         z.object({
@@ -146,9 +168,12 @@ export const unmined = (): Omit<TransactionRecord, 'chainId' | 'hash' | 'status'
   fee: null,
   calls: null,
   created: { eventIds: [], depositIds: [], positionIds: [] },
+  createdIncomplete: false,
   logs: [],
   logsOmitted: 0,
   logsIncomplete: false,
+  unknownLogs: [],
+  unknownLogsOmitted: 0,
   userOperations: [],
   revert: null,
   revertStatus: 'none',

@@ -29,7 +29,7 @@ const open = async ({ rows = 3, refreshing = [], isDown = false }: Options = {})
     reads += 1
     return chainIds.map((chainId) =>
       tipOf(chainId, {
-        ...{ block: blockOf(50n), head: { timestamp: blockOf(50n).timestamp, ageSeconds: 1 } },
+        ...{ block: blockOf(50n), head: { timestamp: blockOf(50n).timestamp, isQuiet: false, ageSeconds: 1 } },
         isRefreshing: reads === 1 && refreshing.includes(chainId),
       }),
     )

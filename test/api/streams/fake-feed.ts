@@ -56,6 +56,7 @@ type Options = {
   readonly pageSize?: number
   readonly max?: number
   readonly maxPerClient?: number
+  readonly onItems?: () => void
 }
 
 /** The streams of a feed that a test grows, and the reads that they make of it. */

@@ -36,6 +36,22 @@ test('new items are read once for all streams, and each stream has those that it
   expect(reads).toEqual([{ seq: 0, filter: 'all', limit: 50 }])
 })
 
+test('new items of an open stream are reported, and a commit without any is not', async () => {
+  const onItems = vi.fn()
+  const { open, commit, index } = openFeed({ onItems })
+  await commit(1)
+  const response = await open()
+  index.commit()
+  await settled()
+  expect(onItems).not.toHaveBeenCalled()
+  await commit(2, 3)
+  expect(onItems).toHaveBeenCalledOnce()
+  response.destroy()
+  await settled()
+  await commit(4)
+  expect(onItems).toHaveBeenCalledOnce()
+})
+
 test('the feed is not read without a stream, and not for a commit without a change', async () => {
   const { open, commit, index, reads } = openFeed()
   await commit(1)

@@ -28,7 +28,7 @@ const commit = (number: bigint, scope = 'event:1', chain = chainId): Promise<num
   database.transaction(async (handle) => {
     await moveCursor(handle, chain, blockOf(number))
     await saveHeartbeat(handle, chain, {
-      ...{ head: blockOf(number), proven: null, source: 'logs', problem: null },
+      ...{ head: blockOf(number), proven: null, isQuiet: false, source: 'logs', problem: null },
       nodes: { endpoints: [], halted: false, hasLogs: true },
     })
     return announce(handle, chain, touching(scope as 'event:1'))
@@ -130,12 +130,12 @@ test('a chain is not current while its heartbeat is old or its head is far', asy
     expect(changes.isCurrent([56])).toBe(false)
     await database.run((handle) =>
       saveHeartbeat(handle, 56, {
-        ...{ head: blockOf(40n), proven: null, source: 'logs', problem: null },
+        ...{ head: blockOf(40n), proven: null, isQuiet: false, source: 'logs', problem: null },
         nodes: { endpoints: [], halted: false, hasLogs: true },
       }),
     )
     await commit(5n, 'event:9')
-    await expect.poll(() => changes.reached(56)?.heartbeat?.headTimestamp).toBe(blockOf(40n).timestamp)
+    await expect.poll(() => changes.reached(56)?.heartbeat?.head.timestamp).toBe(blockOf(40n).timestamp)
     expect(changes.isCurrent([56])).toBe(false)
   } finally {
     await changes.close()

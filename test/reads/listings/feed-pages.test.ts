@@ -67,7 +67,8 @@ const sourcesWith = (options: Options = {}) => {
       position: () => position,
       reached: (chainId: number) => {
         const number = indexed[chainId]
-        const heartbeat = { headTimestamp: blockOf((number ?? 0n) + 3n).timestamp, ageSeconds: 1, byLogs: true }
+        const head = blockOf((number ?? 0n) + 3n)
+        const heartbeat = { head, stored: null, isQuiet: false, ageSeconds: 1, byLogs: true }
         return number === undefined ? undefined : { chainId, block: blockOf(number), heartbeat }
       },
     },

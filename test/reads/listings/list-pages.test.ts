@@ -306,7 +306,11 @@ describe('a page reports', () => {
     sourcesWith({
       page: (query) => ({ ...pageOf(query), tips: [tipOf(8453, own), tipOf(56, other)], total }),
     }).sources
-  const head = (seconds: bigint, ageSeconds = 1) => ({ timestamp: blockOf(100n).timestamp + seconds, ageSeconds })
+  const head = (seconds: bigint, ageSeconds = 1) => ({
+    timestamp: blockOf(100n).timestamp + seconds,
+    isQuiet: false,
+    ageSeconds,
+  })
 
   test.each([
     [60n, false],

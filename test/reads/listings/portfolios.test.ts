@@ -310,7 +310,7 @@ test('claimable amounts name their wallets and events, by chain and kind', async
 })
 
 describe('the chains of a portfolio', () => {
-  const head = (seconds: bigint) => ({ timestamp: blockOf(100n).timestamp + seconds, ageSeconds: 1 })
+  const head = (seconds: bigint) => ({ timestamp: blockOf(100n).timestamp + seconds, isQuiet: false, ageSeconds: 1 })
 
   test.each([
     [60n, 'ok'],
@@ -359,7 +359,10 @@ describe('the chains of a portfolio', () => {
 describe('portfolios of many wallets', () => {
   const wallets = (count: number): Address[] => Array.from({ length: count }, (_, nth) => walletOf(nth))
   const tipAt = (block: bigint, lag: bigint, ageSeconds = 1) =>
-    tipOf(8453, { block: blockOf(block), head: { timestamp: blockOf(block).timestamp + lag, ageSeconds } })
+    tipOf(8453, {
+      block: blockOf(block),
+      head: { timestamp: blockOf(block).timestamp + lag, isQuiet: false, ageSeconds },
+    })
 
   test.each([
     [1, [1]],
