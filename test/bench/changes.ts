@@ -62,7 +62,14 @@ const commit = (write: (handle: Handle) => Promise<unknown>): Promise<void> =>
     await addAnchor(handle, chainId, block, true)
     await moveCursor(handle, chainId, block)
     const nodes = { endpoints: [], halted: false, hasLogs: true }
-    await saveHeartbeat(handle, chainId, { head: block, proven: block, source: 'logs', problem: null, nodes })
+    await saveHeartbeat(handle, chainId, {
+      head: block,
+      proven: block,
+      isQuiet: false,
+      source: 'logs',
+      problem: null,
+      nodes,
+    })
     await write(handle)
   })
 

@@ -26,7 +26,14 @@ export const startIndexed = async (owner: Address, positions: number) => {
       const block = { number, hash, timestamp: BigInt(Math.floor(Date.now() / 1_000)) }
       await moveCursor(handle, chainId, block)
       const nodes = { endpoints: [], halted: false, hasLogs: true }
-      await saveHeartbeat(handle, chainId, { head: block, proven: block, source: 'logs', problem: null, nodes })
+      await saveHeartbeat(handle, chainId, {
+        head: block,
+        proven: block,
+        isQuiet: false,
+        source: 'logs',
+        problem: null,
+        nodes,
+      })
       await write(handle)
       await announce(handle, chainId, touching())
     })

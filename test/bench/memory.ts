@@ -77,7 +77,14 @@ const beat = (): Promise<void> =>
     const block = blockOf(BigInt(Math.ceil(ROWS / 100)))
     await moveCursor(handle, chainId, block)
     const nodes = { endpoints: [], halted: false, hasLogs: true }
-    await saveHeartbeat(handle, chainId, { head: block, proven: block, source: 'logs', problem: null, nodes })
+    await saveHeartbeat(handle, chainId, {
+      head: block,
+      proven: block,
+      isQuiet: false,
+      source: 'logs',
+      problem: null,
+      nodes,
+    })
     await announce(handle, chainId, touching())
   })
 const beating = setInterval(() => void beat().catch(() => {}), 1_000)
