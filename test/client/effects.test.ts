@@ -31,6 +31,12 @@ const creating = (fields: Partial<Transaction> = {}, owner: Hex = FROM): Transac
     ...fields,
   })
 
+/** A log that the service does not know. */
+const raw = (topics: Hex[] = [pad(FROM)], data: Hex = '0x', dataOmitted = 0): Partial<Transaction> => ({
+  unknownLogs: [{ logIndex: 0, topics, data, dataOmitted }],
+  createdIncomplete: true,
+})
+
 const open = (
   plan: Plan,
   {
@@ -73,9 +79,30 @@ describe('a transaction that creates a position is the purchase', () => {
     ['without logs, which only the index returns', creating({ logs: [] }), true],
     ['with logs of other contracts only', creating({ logs: [bought({ notional: '6' }, TOKEN)] }), true],
     ['when logs were left out', creating({ logs: [bought({ notional: '6' })], logsOmitted: 1 }), true],
+    [
+      'not of another notional, next to an unknown log',
+      creating({ ...raw(), logs: [bought({ notional: '6' })] }),
+      false,
+    ],
   ])('%s', (_, transaction, isCovered) => {
     expect([covers([transaction], false), covers([transaction], true)]).toEqual([isCovered, isCovered])
     expect(covers([mined(two), transaction], true)).toBe(isCovered)
+  })
+})
+
+describe('a transaction with an unknown log that creates nothing known is the purchase once it is confirmed', () => {
+  const { covers } = open(purchase)
+  const buy = { function: 'buyProtection', args: { eventId: 1, notional: '5', maxCost: '7' } }
+  test.each<[string, Partial<Transaction>, boolean]>([
+    ['when it made the call', { ...raw([]), calls: [buy] }, true],
+    ['not when it made another call', { ...raw(), calls: [{ ...buy, args: { ...buy.args, notional: '6' } }] }, false],
+    ['when the log names the wallet, as of a batch', raw(), true],
+    ['when another log names the wallet', { ...raw([]), logs: [bought({}, TOKEN)] }, true],
+    ['not when no log names the wallet', raw([pad(other)]), false],
+    ['not in the block of the plan', { ...raw(), block: blockAt(100) }, false],
+    ['not without an unknown log', { createdIncomplete: true, logs: [bought({}, TOKEN)] }, false],
+  ])('%s', (_, fields, isCovered) => {
+    expect([covers([mined(one, fields)], true), covers([mined(one, fields)], false)]).toEqual([isCovered, false])
   })
 })
 
@@ -96,6 +123,12 @@ describe('transactions that create nothing are what the wallet confirms', () => 
     ['an entity of another one', { created: creating({}, other).created }, false],
     ['incomplete logs', { logsIncomplete: true }, true],
     ['logs that were left out', { logsOmitted: 1 }, true],
+    ['an unknown log with it in a topic', raw([hashOf(1), pad(FROM)]), true],
+    ['an unknown log with it in capital letters', raw([], pad(FROM).replace('f1', 'F1') as Hex), true],
+    ['an unknown log of another one', raw([pad(other)], pad(other)), false],
+    ['an unknown log whose data is cut', raw([], '0x', 1), true],
+    ['unknown logs that were left out', { unknownLogsOmitted: 1 }, true],
+    ['no unknown logs, as of an older service', { unknownLogs: undefined as never }, false],
     ['a call of the plan', { calls: [claim] }, true],
     ['a call with other arguments', { calls: [{ ...claim, args: { positionId: 3 } }] }, false],
     ['a call of another function', { calls: [{ ...claim, function: 'claimPremiums' }] }, false],
@@ -119,9 +152,21 @@ describe('a purchase is searched for in the newest positions of the wallet', () 
     const { find, asked } = open(purchase, { rows, known })
     expect(await find(false, undefined)).toEqual([creating()])
     expect(asked[0]).toEqual({
-      ...{ path: '/v1/hedge/positions', chainId: 8453, wallet: FROM, limit: 50, eventId: 1 },
+      ...{ path: '/v1/hedge/positions', chainId: 8453, wallet: FROM, limit: 50, eventId: 1, minBlock: 100 },
     })
     expect(asked.slice(1)).toMatchObject([{ hash: one, waitMs: 0 }])
+  })
+
+  test('in a list that is not older than a block that was seen', async () => {
+    const { find, asked } = open(purchase, { after: 150 })
+    for (const seenBlock of [149, 151]) await find(false, undefined, seenBlock)
+    expect(asked).toMatchObject([{ minBlock: 150 }, { minBlock: 151 }])
+  })
+
+  test('and has a transaction that created it by an unknown log', async () => {
+    const transaction = mined(one, raw())
+    const { find } = open(purchase, { rows: [row(one)], known: { [one]: transaction } })
+    expect(await find(false, undefined)).toEqual([transaction])
   })
 
   test.each<[string, object, Transaction, number]>([

@@ -1,5 +1,5 @@
 import { createClient, type Plan, type Transaction } from 'fx-protection-client'
-import type { Hex } from 'viem'
+import { type Hex, pad } from 'viem'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { useFastClock } from '../support/fast-clock.ts'
 import { blockAt, CHAIN, DIAMOND, FROM, hashOf, TOKEN, transactionOf } from '../support/memory-chain.ts'
@@ -256,6 +256,37 @@ describe('a transaction that the wallet', () => {
     expect(error).toMatchObject({ code: 'transaction_dropped', hash: hashes[0] })
     expect(error.message).toContain(`replaced by ${by()}`)
   })
+})
+
+describe('a purchase with a log that the service does not know', () => {
+  /** As after an upgrade of the protocol: what the purchase created is in the log. */
+  const upgraded = (own: Transaction): Transaction => {
+    if (own.created.positionIds.length === 0) return own
+    const unknownLogs = [{ logIndex: 1, topics: [hashOf(7), pad(FROM)], data: hashOf(1), dataOmitted: 0 }]
+    const { created } = transactionOf(own.hash)
+    return { ...own, created, createdIncomplete: true, logs: [], unknownLogs }
+  }
+
+  test.each([true, false])('is done without an id, and marked as incomplete (batches: %s)', async (batches) => {
+    const { client, walletOf, purchase, onReport } = createMemoryWorld()
+    onReport(upgraded)
+    const { positionIds, createdIncomplete } = await client.execute(purchase(1n), walletOf({}, { batches }).wallet)
+    expect([positionIds, createdIncomplete]).toEqual([[], true])
+  })
+
+  test('is complete when every log is known', async () => {
+    const { client, walletOf, purchase } = createMemoryWorld()
+    expect(await client.execute(purchase(1n), walletOf().wallet)).toMatchObject({ createdIncomplete: false })
+  })
+})
+
+test('a position is searched for in a list as of the block that the wallet knew before it was sent', async () => {
+  const { client, walletOf, purchase, chain, requested } = createMemoryWorld()
+  const plan = purchase(1n)
+  chain.height += 5
+  await client.execute(plan, walletOf({ wallet_sendCalls: sendsAndFails(lost), wallet_getCallsStatus: lost }).wallet)
+  const lists = requested.filter((path) => path.startsWith('/v1/hedge/positions'))
+  expect(lists.map((path) => new URL(path, 'http://api.example').searchParams.get('minBlock'))).toEqual(['105'])
 })
 
 describe('a bundle of user operations', () => {

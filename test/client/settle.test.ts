@@ -40,9 +40,9 @@ const effectsOf = (given: Partial<Effects> = {}) => {
     owns: () => true,
     covers: () => true,
     ...given,
-    find: async (isConfirmed, signal) => {
+    find: async (isConfirmed, ...others) => {
       found.push(isConfirmed)
-      return given.find?.(isConfirmed, signal)
+      return given.find?.(isConfirmed, ...others)
     },
   }
   return { effects, found }
@@ -201,6 +201,15 @@ test('a transaction that was replaced is searched for by its effects first', asy
   const { effects, found } = effectsOf({ find: async () => [done(two)] })
   expect(await settle(api, handed({ hashes: [one], effects }), {})).toEqual([done(two)])
   expect(found).toEqual([true])
+})
+
+test('a search by effects requires lists as of the newest block of a transaction that was seen', async () => {
+  const { api } = apiOf((hash) => ({ ...reverted(hash), block: hash === one ? blockAt(107) : blockAt(105) }))
+  const seen: unknown[] = []
+  const { effects } = effectsOf({ find: async (...[, , seenBlock]) => void seen.push(seenBlock) })
+  await failureOf(settle(api, handed({ hashes: [one, two], effects }), {}))
+  await failureOf(settle(apiOf(pending).api, handed({ hashes: [one], effects }), { confirmationMs: 100 }))
+  expect(seen).toEqual([107, 0])
 })
 
 test('what is not known in the end is the transaction that may still be mined, and not the one that failed', async () => {

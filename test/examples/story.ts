@@ -68,7 +68,7 @@ export const startStory = async () => {
     const chain = closers.add('chain', createChain(options), (it) => it.close())
     await indexAll({ chain, database })
     const head = await chain.head()
-    const report = { head, proven: head, source: 'logs', problem: null, nodes: chain.status() } as const
+    const report = { head, proven: head, isQuiet: false, source: 'logs', problem: null, nodes: chain.status() } as const
     heartbeats.push(() => database.run((handle) => saveHeartbeat(handle, deployment.chainId, report)))
   }
 

@@ -115,7 +115,8 @@ export const openIndex = async (options: {
     ...Object.fromEntries(
       [chains.chain, chains.quiet].map(({ chainId }) => [`PROFILE_${chainId}`, chains.variant.profile]),
     ),
-    POLL_MS: String(POLL_MS),
+    IDLE_POLL_MS: String(POLL_MS),
+    FAST_POLL_MS: String(POLL_MS),
     LOG_LEVEL: 'info',
     METRICS_PORT: 'off',
   }

@@ -94,8 +94,11 @@ test('with a stopped node, reads are answered from the index and marked', async 
   const before = new Map<string, unknown>()
   for (const path of paths) before.set(path, (await get(`/v1/hedge/${path}`)).body)
   expect(kill(/anvil.*--chain-id 56/)).toBe(1)
-  // Reads within 0.2 s share a head. After that no cached head is left.
-  await sleep(500)
+  // The head that the worker has stored is used for some seconds.
+  await eventually('no head is left', async () => {
+    const { headers } = await get(`/v1/hedge/${paths[0]}`)
+    return headers.get('x-data-source') === 'database'
+  })
   for (const path of paths) {
     const { status, headers, body } = await get(`/v1/hedge/${path}`)
     expect([path, status, headers.get('x-data-source'), headers.get('x-stale')]).toEqual([path, 200, 'database', '1'])

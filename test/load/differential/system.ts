@@ -33,7 +33,8 @@ export const openSystem = async (store: Store, closers: Closers) => {
     ...Object.assign({}, ...chains.map(({ variables }) => variables)),
     ...{
       DATABASE_URL: database.url,
-      POLL_MS: '200',
+      IDLE_POLL_MS: '200',
+      FAST_POLL_MS: '200',
       MAX_EVENT_LOOP_DELAY_MS: '0',
       LOG_LEVEL: 'warn',
       METRICS_PORT: 'off',

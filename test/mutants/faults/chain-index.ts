@@ -64,7 +64,7 @@ export const chainIndexFaults: Faults = {
     tests: ['test/indexer/finalize.service.test.ts'],
     faults: [
       ['  if ((await newestNotFinal(database, chainId)) === null) return\n', ''],
-      ["getBlock('finalized')", "getBlock('safe')"],
+      ["chain.send({ finalized: getBlock('finalized') })\n", "chain.send({ finalized: getBlock('safe') })\n"],
       ['  if (!finalized.ok) throw finalized.error\n', '  if (!finalized.ok) return\n'],
       ['chainId, finalized.value.number)', 'chainId)'],
       ['  if (newest === null) return\n  // The', '  if (newest === null) throw new Error()\n  // The'],

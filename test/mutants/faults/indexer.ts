@@ -100,12 +100,6 @@ export const indexerFaults: Faults = {
         '...(protocol || made.event.length > 0 ? [protocolState] : [])',
         '...(made.event.length > 0 ? [protocolState] : [])',
       ],
-      [
-        "'id' in hint ? { subject: hint.subject, id: hint.id } : protocolState",
-        "'id' in hint ? { subject: hint.subject, id: hint.id } : []",
-      ],
-      ["'id' in hint && hint.subject === kind ? hint.id : []", "'id' in hint ? hint.id : []"],
-      ["hint.subject === 'event' && hint.members.includes(member)", "hint.subject === 'event'"],
       ['if (isBackfill(written)) return touchingAll(null)', ''],
       ['const touched: Touched[] = [touchedByFacts(facts)]', 'const touched: Touched[] = []'],
       ["if (hints.some(({ subject }) => subject === 'chain')) touched.push(touchingProtocol)", ''],
@@ -118,58 +112,16 @@ export const indexerFaults: Faults = {
       ['return reset === null ? touching() : touchingAll(reset)', 'return touching()'],
       ['coalesce(max(block_number), -1) FROM ${cursors}', '-1 FROM ${cursors}'],
       ['        await insertFacts(copy, chainId, facts)\n', ''],
-      ['        await insertFees(handle, chainId, fees ?? [])\n', ''],
-      ['        await insertSettlementLogs(handle, chainId, hints)\n', ''],
       ['        await requestRefresh(handle, chainId, changedBy(written), block.number)\n', ''],
       ['changedBy(written), block.number)', 'changedBy(written))'],
-      ['await requestEventRefresh(handle, chainId, kind, idsIn(hints, kind), block.number)', ''],
-      ['await requestMemberRefresh(handle, chainId, kind, eventsWith(hints, kind), block.number)', ''],
       ["for (const hint of hints) if (hint.subject === 'code') await recordUpgrade(handle, chainId, hint)", ''],
       ['        await requestSettlementRefresh(handle, chainId, block)\n', ''],
       ['await addAnchor(handle, chainId, block, complete)', 'await addAnchor(handle, chainId, block, true)'],
       ['if (complete) await moveCursor(', 'await moveCursor('],
-      ['hasFees: fees !== null', 'hasFees: (fees ?? []).length > 0'],
       ['        await pruneAnchors(handle, chainId, block.number)\n', ''],
       [
-        `        const touched = await touchedBy(handle, written)
-        if (complete) await moveCursor(handle, chainId, block, { hasFees: fees !== null })
-`,
-        `        if (complete) await moveCursor(handle, chainId, block, { hasFees: fees !== null })
-        const touched = await touchedBy(handle, written)
-`,
-      ],
-      [
-        `        await requestSettlementRefresh(handle, chainId, block)
-        await addAnchor(handle, chainId, block, complete)
-        const touched = await touchedBy(handle, written)
-        if (complete) await moveCursor(handle, chainId, block, { hasFees: fees !== null })
-`,
-        `        await addAnchor(handle, chainId, block, complete)
-        const touched = await touchedBy(handle, written)
-        if (complete) await moveCursor(handle, chainId, block, { hasFees: fees !== null })
-        await requestSettlementRefresh(handle, chainId, block)
-`,
-      ],
-      [
-        `        await lockRefreshQueue(handle, chainId)
-        await insertFacts(copy, chainId, facts)
-`,
-        `        await insertFacts(copy, chainId, facts)
-        await lockRefreshQueue(handle, chainId)
-`,
-      ],
-      [
-        `        await insertFacts(copy, chainId, facts)
-        await insertFees(handle, chainId, fees ?? [])
-        await insertSettlementLogs(handle, chainId, hints)
-        await requestRefresh(handle, chainId, changedBy(written), block.number)
-`,
-        `        await requestRefresh(handle, chainId, changedBy(written), block.number)
-        await insertFacts(copy, chainId, facts)
-        await insertFees(handle, chainId, fees ?? [])
-        await insertSettlementLogs(handle, chainId, hints)
-`,
-        'Requests name their subjects by id, and the transaction commits both at once.',
+        '        await lockRefreshQueue(handle, chainId)\n        await insertFacts(copy, chainId, facts)\n',
+        '        await insertFacts(copy, chainId, facts)\n        await lockRefreshQueue(handle, chainId)\n',
       ],
       ['union([touched, await feedStateOf(handle, written)])', 'touched'],
       ['while (await commit(', 'await (commit('],
@@ -182,6 +134,11 @@ export const indexerFaults: Faults = {
         'deleteSomeObservations(handle, chainId, ancestor, deleteBatch)',
         'deleteSomeObservations(handle, chainId, null, deleteBatch)',
       ],
+      ['        await insertFees(handle, chainId, fees)\n', ''],
+      ['        if (gap !== null) await addGap(handle, chainId, gap)\n', ''],
+      ['        await writeHints(handle, chainId, hints, block.number)\n', ''],
+      ['await writeHints(handle, chainId, hints, block.number)', 'await writeHints(handle, chainId, hints, null)'],
+      ['hasFees: gap === null', 'hasFees: true'],
     ],
   },
   'src/indexer/dispute.ts': {
@@ -196,8 +153,14 @@ export const indexerFaults: Faults = {
       ['before !== null && (length === 1 ||', '(length === 1 ||'],
       ['now() - before.since >= SINGLE_ANSWER_MS', 'now() - before.since > SINGLE_ANSWER_MS'],
       ['(length === 1 || now() - before.since >= SINGLE_ANSWER_MS)', 'now() - before.since >= SINGLE_ANSWER_MS'],
-      ['block.ok && block.value !== null && head.ok', 'block.ok && block.value !== null || head.ok'],
-      ['at: head.value.timestamp', 'at: block.value.timestamp'],
+      ['block.ok && head.ok && head.value !== null', 'head.ok && head.value !== null'],
+      ['at: head.timestamp', 'at: block.timestamp'],
+      ['if (heads.length > 0 && answers.length === 0) return', 'if (heads.length > 0 && answers.length < 0) return'],
+      ['heads.find((it) => it.head.number >= number)', 'heads.find((it) => it.head.number > number)'],
+      ['if (above?.hash !== hash) above', 'if (above === null) above'],
+      ['now() - above.since < ABOVE_MS', 'now() - above.since <= ABOVE_MS'],
+      ['      above = null\n      const deniers', '      const deniers'],
+      ['      chain.penalize(gap.endpoint, `it has no', '      void (`it has no'],
       ['if (first === undefined) return null', 'if (first === undefined) return []'],
       ['deniers.length > 1 || trustSingle', 'deniers.length > 2 || trustSingle'],
       [
@@ -230,11 +193,8 @@ export const indexerFaults: Faults = {
         '',
       ],
       ['now() - disagreement.at < REPORT_MS', 'now() - disagreement.at <= REPORT_MS'],
-      [
-        `      denied = null
-    },`,
-        '    },',
-      ],
+      ['      denied = null\n      above = null\n    },', '      above = null\n    },'],
+      ['      denied = null\n      above = null\n    },', '      denied = null\n    },'],
     ],
   },
   'src/indexer/range.ts': {
@@ -243,7 +203,6 @@ export const indexerFaults: Faults = {
       ['head.timestamp - last.timestamp >= SETTLED_SECONDS', 'head.timestamp - last.timestamp > SETTLED_SECONDS'],
       ['isSettled ? blocksOf', '!isSettled ? blocksOf'],
       ['[...facts, ...fees], last, known', 'facts, last, known'],
-      ['topics: [feeLogTopic] })', 'topics: [] })', 'The other logs are left out afterwards.'],
       [
         'filter(({ blockNumber }) => blockNumber <= head.number)',
         'filter(({ blockNumber }) => blockNumber < head.number)',
@@ -268,34 +227,23 @@ export const indexerFaults: Faults = {
       ['filter((number) => !headers.has(number))', 'filter(() => true)'],
       ['const batch = [last.number, ...numbers.slice(at, at + BATCH)]', 'const batch = numbers.slice(at, at + BATCH)'],
       [
-        `    if (headers.get(last.number)?.hash !== last.hash) throw new ChainMoved(\`block \${last.number} changed\`)
-`,
+        '    if (headers.get(last.number)?.hash !== last.hash) throw new ChainMoved(`block ${last.number} changed`)\n',
         '',
       ],
       ['    if (header?.hash !== log.blockHash) throw', '    if (header === undefined) throw'],
       ['return isDated(log, header) ? log : { ...log, blockTimestamp: header.timestamp }', 'return log as never'],
-      [
-        `    chain.penalize(endpoint, reason)
-`,
-        '',
-      ],
-      [
-        `    if (log.address.toLowerCase() !== diamond) reject('a log of another contract')
-`,
-        '',
-      ],
+      ['    chain.penalize(endpoint, reason)\n', ''],
+      ["    if (log.address.toLowerCase() !== diamond) reject('a log of another contract')\n", ''],
       ['log.blockNumber < from || log.blockNumber > last.number', 'log.blockNumber > last.number'],
       ['log.blockNumber < from || log.blockNumber > last.number', 'log.blockNumber < from'],
       ['log.blockNumber < from || log', 'log.blockNumber <= from || log'],
       ['log.blockNumber === last.number && log.blockHash !== last.hash', "log.blockHash === ''"],
-      ["if (decoded === 'other') continue", "if (decoded === 'other') reject('a log that cannot be decoded')"],
-      ['fees: feeLogsIn(hints) }', 'fees: [] }'],
+      ["if (typeof decoded === 'string') continue", "if (decoded === 'unknown') continue"],
+      ["if (decoded === 'unknown') unknown.push(log)", "if (typeof decoded === 'string') unknown.push(log)"],
+      ["    if (decoded === 'unknown') unknown.push(log)\n", ''],
+      ['fees: feeLogsIn(hints), unknown }', 'fees: [], unknown }'],
       ['const isNext = id > last[kind]', 'const isNext = id >= last[kind]'],
-      [
-        `    last[kind] = id
-`,
-        '',
-      ],
+      ['    last[kind] = id\n', ''],
       [
         'if (first.blockHash !== fact.blockHash || first.logIndex !== fact.logIndex) return null',
         'if (first.blockHash !== fact.blockHash) return null',
@@ -306,43 +254,14 @@ export const indexerFaults: Faults = {
   'src/indexer/repair.ts': {
     tests: ['test/indexer/repair.service.test.ts'],
     faults: [
-      ['(gap?.times ?? 0) + 1', '(gap?.row === row ? gap.times : 0) + 1'],
-      ['if (times === 1) log.info(fields', 'if (times <= 2) log.info(fields'],
-      ['else if (isLogged(times)) log.warn', 'else log.warn'],
       ['if (fault instanceof DuplicateRow) chain.penalize', 'chain.penalize', 'Nothing else is thrown there.'],
       ['if (fault instanceof DuplicateRow) chain.penalize', 'if (!(fault instanceof DuplicateRow)) chain.penalize'],
-      [
-        `    if (inGap !== undefined) return inGap
-`,
-        '',
-      ],
+      ['    if (inGap !== undefined) return inGap\n', ''],
       ['range.complete === true && facts === range.facts', 'range.complete === true'],
-      [
-        `if (range.complete === true && facts === range.facts) return undefined
-`,
-        '',
-      ],
-      ['range.block.number === head.number) return', 'range.block.number <= head.number) return'],
+      ['if (range.complete === true && facts === range.facts) return undefined\n', ''],
       ['first.length === 0 ? undefined : firstExisting(chain, head, first)', 'undefined'],
-      [
-        'fact.kind === kind && fact.id > id)?.blockNumber',
-        'fact.id > id)?.blockNumber',
-        'Only one kind has a gap at a time, and a later block only lengthens the search.',
-      ],
-      [
-        `?? range.block.number
-    const before`,
-        `?? head.number
-    const before`,
-      ],
-      ['blockOf(id - 1n) ?? (await createdIn(', '(await createdIn('],
       ['?? (await createdIn(database, chainId, kind, id - 1n))', '?? null'],
       ['createdIn(database, chainId, kind, id - 1n)', 'createdIn(database, chainId, kind, id)'],
-      ['ranges < MAX_SEARCHED_RANGES', 'ranges <= MAX_SEARCHED_RANGES'],
-      ['from <= upTo; ranges', 'from < upTo; ranges'],
-      ['fact.id > (last[fact.kind] ?? -1n) && !present', '!present'],
-      ['&& !present.has(nameOf(fact))', ''],
-      ['from = part.block.number + 1n', 'from = part.block.number'],
       ['sort((a, b) => (a.id < b.id ? -1 : 1))[0]', 'sort((a, b) => (a.id > b.id ? -1 : 1))[0]'],
       ['Math.min(Number(next.id - id), READ_BATCH)', 'READ_BATCH'],
       ['Math.min(Number(next.id - id), READ_BATCH)', 'Math.max(Number(next.id - id), READ_BATCH)'],
@@ -359,17 +278,32 @@ export const indexerFaults: Faults = {
         "      log.info({ chainId, row: nameOf(fact) }, 'row read",
       ],
       ['return found.map((fact) => ({ ...fact, blockNumber, blockHash, blockTimestamp }))', 'return found'],
-      [
-        `          gap = null
-`,
-        '',
-      ],
-      ['if (times === 0) times = countMissing(missing)', 'times = countMissing(missing)'],
-      ['if (times === 1) chain.reportMissingLogs', 'chain.reportMissingLogs'],
-      ['times < SEARCH_LOGS_FROM', 'times <= SEARCH_LOGS_FROM'],
-      ['times >= READ_RECORDS_FROM', 'times > READ_RECORDS_FROM'],
-      ['found.length === 0 && times >=', 'times >='],
+      ['          gap = null\n', ''],
       ['facts = [...facts, ...found]', 'facts = found'],
+      ['if (gap === null) {', 'if (gap !== null) {'],
+      [
+        'gap = { at: now(), since: new Date().toISOString(), ...gap, row }',
+        'gap = { ...gap, at: now(), since: new Date().toISOString(), row }',
+      ],
+      ['since: new Date().toISOString(), ...gap, row }', "since: new Date().toISOString(), row: '', ...gap }"],
+      ['now() - gap.at < waitMs', 'now() - gap.at <= waitMs'],
+      ['const WAIT_MS = 2_000', 'const WAIT_MS = 1_999'],
+      [
+        "if (found.length === 0) throw new MissingRow(missing, 'no node returns its log or its record')\n",
+        'if (found.length === 0) return { facts, gapFrom }\n',
+      ],
+      [
+        'const from = before ?? (await createdIn(database, chainId, kind, id - 1n)) ?? deployment.startBlock',
+        'const from = before ?? deployment.startBlock',
+      ],
+      [
+        '(await createdIn(database, chainId, kind, id - 1n)) ?? deployment.startBlock',
+        '(await createdIn(database, chainId, kind, id - 1n)) ?? 0n',
+      ],
+      [
+        'fact.kind === kind && fact.id === id - 1n)?.blockNumber',
+        'fact.kind === kind && fact.id === id - 2n)?.blockNumber',
+      ],
     ],
   },
   'src/indexer/reorg.ts': {
@@ -386,18 +320,9 @@ export const indexerFaults: Faults = {
       ['anchors.find(({ hash }, at) =>', 'anchors.findLast(({ hash }, at) =>'],
       ['hashes[at]?.includes(hash)', 'hashes[at]?.[0] === hash'],
       ['below = oldest.number - 1n', 'below = oldest.number - 2n'],
-      ['finalized.value.number > (block', 'finalized.value.number >= (block'],
+      ['?? -1n) > (block', '?? -1n) >= (block'],
       ['(block?.number ?? -1n)', '(block?.number ?? 0n)'],
-      [
-        `if (isUnavailable(fault)) return false
-`,
-        '',
-      ],
-      [
-        `if (isUnavailable(fault)) return false
-    throw fault`,
-        'return false',
-      ],
+      ['(await finalBlock(chain))?.number ?? -1n', '(await finalBlock(chain))?.number ?? 2n ** 63n'],
       ['if (oldest === undefined) return null', "if (oldest === undefined) throw unavailable('no anchor')"],
     ],
   },
@@ -405,45 +330,43 @@ export const indexerFaults: Faults = {
     tests: ['test/indexer/step.service.test.ts', 'test/indexer/step-by-ids.service.test.ts'],
     faults: [
       ['(anchor?.number ?? -1n) > (cursor?.number ?? -1n)', '(anchor?.number ?? -1n) >= (cursor?.number ?? -1n)'],
-      ['now() - lastProbe.at > PROBE_EVERY_MS', 'now() - lastProbe.at >= PROBE_EVERY_MS'],
-      ['now() - lastProbe.at > PROBE_EVERY_MS', 'now() - lastProbe.at < PROBE_EVERY_MS'],
-      ['return ranges.isAhead(cursor) ? lastProbe.head : null', 'return lastProbe.head'],
-      [
-        `const rollBack = async (lease: Lease, top: StoredBlock, trusted: readonly number[]): Promise<void> => {
-    ranges.drop()`,
-        'const rollBack = async (lease: Lease, top: StoredBlock, trusted: readonly number[]): Promise<void> => {',
-        'Ranges follow their predecessor by its hash.',
-      ],
+      ['now() >= at,', 'now() > at,'],
+      ['      at = now() + everyMs\n', ''],
+      ['const PROVE_EVERY_MS = 10_000', 'const PROVE_EVERY_MS = 9_999'],
+      ['const ANCHOR_EVERY_MS = 1_000', 'const ANCHOR_EVERY_MS = 1_001'],
+      ['now() - last.at > POLL_EVERY_MS', 'now() - last.at >= POLL_EVERY_MS'],
+      ['now() - last.at > POLL_EVERY_MS', 'now() - last.at < POLL_EVERY_MS'],
+      ['return ranges.isAhead(cursor) ? last.head : null', 'return last.head'],
+      ['    ranges.drop()\n    replaceable', '    replaceable', 'Ranges follow their predecessor by its hash.'],
+      ['    replaceable = undefined\n    const ancestor', '    const ancestor'],
       ['if (await isBelowFinal(chain, ancestor)) log.error', 'if (!(await isBelowFinal(chain, ancestor))) log.error'],
       ['isBelowFinal(chain, ancestor)', 'isBelowFinal(chain, top)'],
       ['await commits.backTo(lease, ancestor)', 'await commits.backTo(lease, null)'],
       [
-        'cursor === null || probed === null || (probed.logs === null && !isAtHead)',
-        'cursor === null || probed === null || probed.logs === null',
+        "return { ...nothing, left: 'work', isWritten: true }\n  }\n\n  /** Decides",
+        'return { ...undecided, isWritten: true }\n  }\n\n  /** Decides',
       ],
-      [
-        'cursor === null || probed === null || (probed.logs === null && !isAtHead)',
-        'cursor === null || probed === null',
-      ],
-      ['facts === range.facts ? range.fees : null', 'range.fees'],
+      ['return trusted === null ? undecided :', 'return trusted === null ? nothing :'],
+      ['cursor === null ? deployment.startBlock : cursor.number + 1n', 'cursor === null ? 0n : cursor.number + 1n'],
+      ['deployment.startBlock : cursor.number + 1n', 'deployment.startBlock : cursor.number'],
+      ['gapFrom === null || gapFrom > after(cursor) ? after(cursor) : gapFrom', 'after(cursor)'],
+      ['gapFrom === null || gapFrom > after(cursor) ? after(cursor) : gapFrom', 'gapFrom ?? after(cursor)'],
+      ['const gap = gapFrom === null ? null :', 'const gap ='],
+      ['const unknown = cursor === null ? [] : range.unknown', 'const unknown = range.unknown'],
+      ['...unknown.flatMap((each) => hintsOf(each, lastIds))]', ']'],
       [
         'head.timestamp - range.block.timestamp > BEHIND_SECONDS',
         'head.timestamp - range.block.timestamp >= BEHIND_SECONDS',
       ],
-      ['const protocol = cursor === null', 'const protocol = false'],
+      ['protocol: cursor === null, isBehind', 'protocol: false, isBehind'],
+      ['if (facts.length + hints.length > 0) replaceable = range.block.number', ''],
+      ['if (facts.length + hints.length > 0) replaceable', 'replaceable'],
+      ['if (facts.length + hints.length > 0)', 'if (hints.length > 0)'],
       ["if (subject === 'code' && cursor !== null)", "if (subject === 'code')"],
-      ['if (range.block.number === head.number) return range.block', 'return range.block'],
-      [
-        `if (now() < protocolDue) return false
-`,
-        '',
-      ],
-      ['if (now() < protocolDue)', 'if (now() <= protocolDue)'],
-      [
-        `    protocolDue = now() + PROTOCOL_EVERY_MS
-`,
-        '',
-      ],
+      ['if (range.complete === null && range.block.number < head.number) {', 'if (range.complete === null) {'],
+      ['if (range.complete === null && range.block.number < head.number) {', 'if (range.block.number < head.number) {'],
+      ['    proof.done()\n', ''],
+      ['      if (isPruned(fault)) return null\n', ''],
       ['complete ? readBatches.first : Math.min(', 'Math.min('],
       ['Math.min(readBatch * readBatches.factor, readBatches.max)', 'readBatch * readBatches.factor'],
       [
@@ -451,136 +374,69 @@ export const indexerFaults: Faults = {
         'Math.max(readBatch * readBatches.factor, readBatches.max)',
       ],
       ['const READ_BATCH = { first: 8,', 'const READ_BATCH = { first: 9,'],
-      [
-        '      protocol: anchor === null || isProtocolDue(),',
-        '      protocol: isProtocolDue(),',
-        'The first call is always due.',
-      ],
-      ['      protocol: anchor === null || isProtocolDue(),', '      protocol: anchor === null,'],
+      ['anchor === null || protocolRead.is()', 'protocolRead.is()', 'The first call is always due.'],
+      ['anchor === null || protocolRead.is()', 'anchor === null'],
+      ['    if (protocol) protocolRead.done()\n', ''],
+      ['if (protocol) protocolRead.done()', 'protocolRead.done()'],
       ['isBehind: anchor === null,', 'isBehind: false,'],
       ['isBehind: anchor === null,', 'isBehind: true,'],
-      ['    return complete ? block : null', '    return block'],
+      ['uncovers: isReadingIds(progress)', 'uncovers: false'],
+      ['{ from: after(cursor), to: block.number }', '{ from: after(anchor), to: block.number }'],
+      ['    if (complete) return { proven', '    return { proven'],
+      ['      if (isBelow && !anchorCheck.is()) return nothing\n', ''],
+      ['const isBelow = head.number < anchor.number', 'const isBelow = head.number <= anchor.number'],
+      ['!isBelow && polled.anchor !== undefined && polled', '!isBelow && polled'],
+      ['if (!isReplaced && (isBelow || polled.anchor !== undefined)) anchorCheck.done()', ''],
+      ['if (!isReplaced && (isBelow || polled.anchor', 'if (isBelow || (polled.anchor'],
+      ['(isBelow || polled.anchor !== undefined)) anchorCheck', 'polled.anchor !== undefined) anchorCheck'],
+      ['if (isReplaced || isBelow) return', 'if (isReplaced) return'],
+      ['      if (polled.anchor !== undefined) dispute.confirm()\n', ''],
+      ['head.number < deployment.startBlock', 'head.number <= deployment.startBlock'],
+      ['cursor === null || (logs === null && cursor.number < head.number)', 'cursor === null'],
       [
-        'if (probed.known === null || probed.anchor === null || head.number < known.number) return idle',
-        'if (probed.known === null || probed.anchor === null) return idle',
+        'cursor === null || (logs === null && cursor.number < head.number)',
+        'cursor === null || cursor.number < head.number',
       ],
-      ['probed.known === null || probed.anchor', 'probed.anchor'],
+      ['blockNumber > cursor.number && blockNumber <=', 'blockNumber <='],
+      ['blockNumber > cursor.number && blockNumber <= head.number', 'blockNumber > cursor.number'],
       [
-        `if (trusted === null) return idle
-`,
-        `if (trusted === null) return { did: 'idle', proven: known }
-`,
+        'earlier !== undefined && earlier.number > cursor.number && earlier.number <= head.number ? earlier : head',
+        'head',
       ],
-      [
-        `if (probed.known.hash !== known.hash) return idle
-`,
-        '',
-      ],
-      [
-        `    dispute.confirm()
-`,
-        '',
-      ],
-      ["source === 'ids' || probed.logs?.length === 0 ||", 'probed.logs?.length === 0 ||'],
-      ['probed.logs?.length === 0 || head.number === cursor?.number', 'probed.logs?.length === 0'],
-      ['if (!probed.complete || !isQuiet) return', 'if (!isQuiet) return'],
-      [
-        `    verifiedHead = head
-    const isNewer`,
-        '    const isNewer',
-      ],
-      [
-        `known.number > cursor.number
-`,
-        `known.number >= cursor.number
-`,
-      ],
-      [
-        'known.timestamp - cursor.timestamp >= SETTLE_EVERY_SECONDS',
-        'known.timestamp - cursor.timestamp > SETTLE_EVERY_SECONDS',
-      ],
-      ['!(isOld || known.number === head.number)', '!isOld'],
-      ['if (!isNewer || !(isOld || known.number === head.number)) return', 'if (!isNewer) return'],
-      ["const protocol = source === 'ids' && isProtocolDue()", 'const protocol = false'],
-      ["const protocol = source === 'ids' && isProtocolDue()", 'const protocol = isProtocolDue()'],
-      ["const fees = source === 'logs' ? [] : null", 'const fees = null'],
-      [
-        'await commits.write(lease, { block: known, ...settled })',
-        'await commits.write(lease, { block: head, ...settled })',
-      ],
+      ['earlier.number > cursor.number && earlier.number <= head', 'earlier.number <= head'],
+      ['earlier.number > cursor.number && earlier.number <= head.number', 'earlier.number > cursor.number'],
+      ['wanted > cursor.number && wanted <= target.number', 'wanted > cursor.number'],
+      ['wanted > cursor.number && wanted <= target.number', 'wanted > cursor.number && wanted < target.number'],
+      ['wanted > cursor.number && wanted <=', 'wanted <='],
+      ['(proof.is() || isWanted)', 'proof.is()'],
+      ['(proof.is() || isWanted)', 'isWanted'],
+      ['isQuiet: logs !== null', 'isQuiet: true'],
       ['cursor.number + 1n) * widthMargin <= width', 'cursor.number) * widthMargin <= width'],
       ['* widthMargin <= width', '* widthMargin < width'],
-      ['? cursor.number + 1n : null', '? cursor.number : null'],
+      ['? cursor.number + 1n\n        : number', '? cursor.number\n        : number'],
+      ['? number > cursor.number\n', '? number >= cursor.number\n'],
       ['const WIDTH_MARGIN = 4n', 'const WIDTH_MARGIN = 3n'],
-      ['head.number < deployment.startBlock', 'head.number <= deployment.startBlock'],
-      ['if (fault instanceof MissingRow) return { ...idle, head }', 'if (fault instanceof MissingRow) throw fault'],
+      ['replaceable !== null && finality.is()', 'replaceable !== null'],
+      ['      finality.done()\n', ''],
+      ['final.number >= replaceable', 'final.number > replaceable'],
+      ['final !== null && final', 'final === null || final'],
+      [
+        'if (fault instanceof MissingRow) return { ...undecided, head }',
+        'if (fault instanceof MissingRow) throw fault',
+      ],
       ['fault instanceof ChainMoved || fault instanceof DuplicateRow', 'fault instanceof ChainMoved'],
       ['if (anchor !== null) await dispute.resolve(anchor)', ''],
-      ['const known = verifiedHead ?? anchor', 'const known = anchor'],
-      [
-        `    verifiedHead = null
-    const probed`,
-        '    const probed',
-      ],
-      ['anchor: anchor ?? known, last, logsFrom', 'anchor: known, last, logsFrom'],
-      [
-        `    if (done.did === 'idle') lastProbe = null
-`,
-        '',
-      ],
+      ["const isDue = source === 'ids' || anchorCheck.is()", 'const isDue = anchorCheck.is()'],
+      ["const isDue = source === 'ids' || anchorCheck.is()", 'const isDue = true'],
+      ["(source === 'ids' || (await isReplaceable(anchor)))", 'true'],
+      ["(source === 'ids' || (await isReplaceable(anchor)))", '(await isReplaceable(anchor))'],
+      ["      if (done.left === 'a decision') last = null\n", ''],
       [
         "isReadingIds(progress) || !chain.status().hasLogs ? 'ids' : 'logs'",
         "!chain.status().hasLogs ? 'ids' : 'logs'",
       ],
       ['repair.problem() ?? dispute.problem()', 'dispute.problem()'],
       ['repair.problem() ?? dispute.problem()', 'repair.problem()'],
-    ],
-  },
-  'src/indexer/fee-history.ts': {
-    tests: ['test/indexer/fee-history.service.test.ts'],
-    faults: [
-      ['upTo.number >= cursor.number) return false', 'upTo.number > cursor.number) return false'],
-      ['deployment.startBlock : upTo.number + 1n', 'deployment.startBlock : upTo.number'],
-      ['deployment.startBlock : upTo.number + 1n', 'deployment.startBlock : upTo.number + 2n'],
-      ['upTo !== null && before?.hash !== upTo.hash', 'upTo === null'],
-      ['before?.hash !== upTo.hash', 'before !== null && before.hash !== upTo.hash'],
-      [
-        `if ((await dispute.resolve(upTo)) === null) throw new ChainMoved(\`block \${upTo.number} changed\`)
-`,
-        '',
-      ],
-      [
-        `      await restartFees(database, chainId, progress)
-      return true`,
-        `      await restartFees(database, chainId, progress)
-      return false`,
-        'The next run of the job continues.',
-      ],
-      [
-        `      await restartFees(database, chainId, progress)
-`,
-        '',
-      ],
-      [
-        `if (block.number === cursor.number && block.hash !== cursor.hash)
-      throw new ChainMoved(\`block \${cursor.number} changed\`)
-`,
-        '',
-      ],
-      [
-        'await extendFees(database, chainId, progress, { from, block, fees })',
-        'await extendFees(database, chainId, progress, { from, block, fees: [] })',
-      ],
-      ['!signal.aborted && chain.status().hasLogs', 'chain.status().hasLogs'],
-      ['chain.status().hasLogs && (await', '(await'],
-      [
-        'if (!(fault instanceof ChainMoved || isUnavailable(fault))) throw fault',
-        'if (!isUnavailable(fault)) throw fault',
-      ],
-      [
-        'if (!(fault instanceof ChainMoved || isUnavailable(fault))) throw fault',
-        'if (!(fault instanceof Error)) throw fault',
-      ],
     ],
   },
   'src/indexer/read-by-id.ts': {
@@ -611,28 +467,21 @@ export const indexerFaults: Faults = {
       ['entities.find((_, at)', 'entities.findLast((_, at)'],
     ],
   },
-  'src/indexer/probe.ts': {
-    tests: ['test/indexer/read-by-id.test.ts'],
+  'src/indexer/poll.ts': {
+    tests: ['test/indexer/poll.test.ts'],
     faults: [
-      ['{ blockHash: known.hash }', '{ blockHash: anchor.hash }'],
-      ['anchor: getBlock(anchor.number)', 'anchor: getBlock(known.number)'],
+      [
+        'anchor === null ? undefined : getBlock(anchor.number)',
+        'anchor === null ? undefined : getBlock(anchor.number + 1n)',
+      ],
+      ['anchor === null ? undefined : getBlock(anchor.number)', 'getBlock(anchor?.number ?? 0n)'],
       ['fromBlock: logsFrom })', 'fromBlock: logsFrom + 1n })'],
-      [
-        'outcome.value !== null && outcome.value.hash !== hash',
-        'outcome.value !== null && outcome.value.hash === hash',
-      ],
-      ['outcome.ok && outcome.value !== null && outcome', 'outcome.ok && outcome'],
-      ['denies(answer.known, known) || denies(answer.anchor, anchor)', 'denies(answer.known, known)'],
-      ['denies(answer.known, known) || denies(answer.anchor, anchor)', 'denies(answer.anchor, anchor)'],
-      [
-        '  if (!outcomes.known.ok) throw toServiceError(outcomes.known.error)\n',
-        '  if (!outcomes.known.ok) return null as never\n',
-      ],
-      [
-        '  if (!outcomes.anchor.ok) throw toServiceError(outcomes.anchor.error)\n',
-        '  if (!outcomes.anchor.ok) return null as never\n',
-      ],
-      ['complete: noneExists(outcomes.beyond)', 'complete: true'],
+      ['logsFrom === null ? undefined', 'logsFrom !== null ? undefined'],
+      ['found.value.hash !== anchor?.hash', 'found.value.hash === anchor?.hash'],
+      ['found.value !== null && found', 'found'],
+      ['found?.ok === true && found', 'found'],
+      ['  if (found?.ok === false) throw toServiceError(found.error)\n', ''],
+      ['anchor: found?.value,', 'anchor: found?.value ?? undefined,'],
       ['logs?.ok === true ? logs.value : null', 'logs?.ok === true ? logs.value : []'],
     ],
   },
@@ -694,10 +543,21 @@ export const indexerFaults: Faults = {
       ['      if (lease === null) return leaseTtlMs / 8\n', '      if (lease === null) return 600_000\n'],
       ['return leaseTtlMs / 8', 'return 0'],
       ['    faults = 0\n    if', '    if'],
-      ["if (result.did !== 'idle') onWrite()", 'onWrite()'],
-      ["if (result.did !== 'idle') onWrite()", "if (result.did === 'settled') onWrite()"],
-      ["(result.did === 'advanced' && result.proven === null)", 'false'],
-      ['return isBehind ? 0 : pollMs', 'return 0'],
+      ['if (result.isWritten) onWrite()', 'onWrite()'],
+      ['if (result.isWritten) onWrite()', ''],
+      ['if (result.isWritten) onWrite()', 'if (result.proven !== null) onWrite()'],
+      ["    if (result.left === 'work') return 0\n", ''],
+      ["result.left === 'a decision' || demand.isFast() ?", 'demand.isFast() ?'],
+      ["result.left === 'a decision' || demand.isFast() ?", "result.left === 'a decision' ?"],
+      ['? pollMs.fast : pollMs.idle', '? 0 : pollMs.idle'],
+      ['? pollMs.fast : pollMs.idle', '? pollMs.fast : 0'],
+      ["left === 'work' && reported", 'reported'],
+      ['step(lease, demand.wanted())', 'step(lease)'],
+      ['Math.max(pause - (clock() - began), pause / 2)', 'pause'],
+      ['Math.max(pause - (clock() - began), pause / 2)', 'pause - (clock() - began)'],
+      ['proveEveryMs: PROVE_EVERY * pollMs.idle', 'proveEveryMs: pollMs.idle'],
+      ['lease !== null && faults > 1', 'lease !== null && faults > 2'],
+      ['lease !== null && faults > 1', 'lease !== null'],
       ['leaseTtlMs * EXTENDED_EVERY', 'leaseTtlMs * 10'],
       ['if (fault instanceof LeaseLost) lease = null\n', ''],
       ['      faults += 1\n', ''],
@@ -710,8 +570,8 @@ export const indexerFaults: Faults = {
     tests: ['test/chain/head-decisions.test.ts', 'test/chain/head.test.ts'],
     faults: [
       ['const LOWER_PERSISTS_MS = 10_000', 'const LOWER_PERSISTS_MS = 9_000'],
-      ['deps.isAlone || (nextReference', '(nextReference'],
-      ['now - nextReference.since < REFERENCE_MS', 'now - nextReference.since > REFERENCE_MS'],
+      ['isAlone || (nextReference', '(nextReference'],
+      ['at - nextReference.since < REFERENCE_MS', 'at - nextReference.since > REFERENCE_MS'],
       ['    reference = nextReference\n', ''],
       [
         'past.value !== null && past.value.hash !== held?.hash',
@@ -719,24 +579,50 @@ export const indexerFaults: Faults = {
       ],
       [
         'if (contradicts(outcomes) === null) forkedSince = undefined',
-        'if (contradicts(outcomes) === null) forkedSince = now',
+        'if (contradicts(outcomes) === null) forkedSince = now()',
       ],
-      ['      forkedSince ??= now\n', '      forkedSince = now\n'],
-      ['now - forkedSince < FORK_PERSISTS_MS', 'now - forkedSince <= FORK_PERSISTS_MS'],
+      ['      forkedSince ??= now()\n', '      forkedSince = now()\n'],
+      ['now() - forkedSince < FORK_PERSISTS_MS', 'now() - forkedSince <= FORK_PERSISTS_MS'],
       ['      nextReference = undefined\n', ''],
-      ['latest.value.number < known.block.number', 'latest.value.number <= known.block.number'],
-      ['isLower && now - known.reportedAt', 'now - known.reportedAt'],
-      ['now - known.reportedAt < LOWER_PERSISTS_MS', 'now - known.requestedAt < LOWER_PERSISTS_MS'],
-      ['known = { ...known, requestedAt: now }\n      return known.block', 'return known.block'],
-      ['deps.now() - known.requestedAt <= deps.maxAgeMs', 'deps.now() - known.requestedAt < deps.maxAgeMs'],
-      ['isRecent && known.block.number >= atLeast', 'isRecent'],
-      ['isRecent && known.block.number >= atLeast', 'isRecent && known.block.number > atLeast'],
+      ['block.number < known.block.number', 'block.number <= known.block.number'],
+      ['block.number < known.block.number && at - known.reportedAt', 'at - known.reportedAt'],
+      ['at - known.reportedAt < LOWER_PERSISTS_MS', 'at - known.requestedAt < LOWER_PERSISTS_MS'],
+      ['      known = { ...known, ...times }\n', ''],
+      ['at <= known.sharedUntil', 'at < known.sharedUntil'],
+      ['block !== undefined && block.number >= atLeast', 'block !== undefined'],
+      ['block !== undefined && block.number >= atLeast', 'block !== undefined && block.number > atLeast'],
       ["fresh: () => once('latest', fetch)", "fresh: async () => known?.block ?? once('latest', fetch)"],
-      ['      if (known?.block.hash !== block.hash) return\n', '      if (known === undefined) return\n'],
-      ['dropped?.endpoint === endpoint && now', 'dropped !== undefined && now'],
-      ['now - dropped.at < DROPPED_AGAIN_MS', 'now - dropped.at <= DROPPED_AGAIN_MS'],
-      ['      dropped = { endpoint, at: now }\n', ''],
-      ['at: now }\n      known = undefined', 'at: now }'],
+      ['known?.block.hash === hash ? known.endpoint : undefined', 'known?.endpoint'],
+      ['dropped?.endpoint === endpoint && at', 'dropped !== undefined && at'],
+      ['?? 0) < DROPPED_AGAIN_MS', '?? 0) <= DROPPED_AGAIN_MS'],
+      ['      dropped = { hash, endpoint: endpoint ?? -1, at }\n', ''],
+      ['      if (endpoint !== undefined) known = undefined\n', ''],
+    ],
+  },
+  'src/indexer/log-gaps.ts': {
+    tests: ['test/indexer/log-gaps.service.test.ts'],
+    faults: [
+      ['upTo - width < gap.fromBlock ? gap.fromBlock', 'upTo - width < gap.fromBlock ? 0n'],
+      [': upTo - width + 1n', ': upTo - width'],
+      ['if (!isPruned(fault)) throw fault', 'throw fault'],
+      ['from === upTo ? null : readPart', 'from !== upTo ? null : readPart'],
+      ['    await verify(part, anchor)\n', ''],
+      ['const known = [anchor, ...ranges', 'const known = [...ranges'],
+      ['      omission.by.add(endpoint)\n', ''],
+      ["missing.includes('logs') || !(rank", '!(rank'],
+      ["!(rank === 'ok' || rank === 'incomplete logs')", 'false'],
+      ['ms >= absentMs && chain', 'chain'],
+      ['ms >= absentMs && chain', 'ms > absentMs && chain'],
+      ['ms >= absentMs && chain.status().endpoints.every(isAsked)', 'ms >= absentMs'],
+      ['const ABSENT_MS = 600_000', 'const ABSENT_MS = 599_999'],
+      ['Math.max(ms, RETRY_MS.least)', 'ms'],
+      ['Math.min(Math.max(ms, RETRY_MS.least), RETRY_MS.most)', 'Math.max(ms, RETRY_MS.least)'],
+      ["      await defer(gap, { state: 'pruned' })\n", '      await defer(gap, { ms: FAULT_MS })\n'],
+      ['    if (lacks) await retry(gap, part)\n', '    if (lacks) await defer(gap, { ms: RETRY_MS.least })\n'],
+      ['      await defer(next.gap, { ms: FAULT_MS })\n', '      return false\n'],
+      ['while (!signal.aborted && chain', 'while (chain'],
+      ['        isFirst = false\n', ''],
+      ['fault instanceof AnchorLost || ', ''],
     ],
   },
 }

@@ -301,9 +301,11 @@ export const listingsFaults: Faults = {
         'Without a heartbeat the lag is unknown too, which the condition before refuses.',
       ],
       [
-        'indexed && heartbeat && lagSecondsOf(indexed, heartbeat.head, heartbeat.ageSeconds)',
-        'indexed && heartbeat && lagSecondsOf(indexed, heartbeat.head, 0)',
+        'indexed && heartbeat && lagSecondsOf(indexed, heartbeat)',
+        'indexed && heartbeat && lagSecondsOf(indexed, { ...heartbeat, ageSeconds: 0 })',
       ],
+      ['(isQuiet ? 0 : secondsBehind(indexed, head))', 'secondsBehind(indexed, head)'],
+      ['(isQuiet ? 0 : secondsBehind(indexed, head))', '(isQuiet ? secondsBehind(indexed, head) : 0)'],
     ],
   },
   'src/reads/cache/resources.ts': {

@@ -565,6 +565,17 @@ export const plansFaults: Faults = {
   },
   'src/protocol/receipt-logs.ts': {
     tests: ['test/protocol/receipt-logs.test.ts'],
-    faults: [['success !== false', 'success === false']],
+    faults: [
+      ['success !== false', 'success === false'],
+      ['lower(address) === lower(diamond) && !isKnownTopic', '!isKnownTopic'],
+      ['lower(address) === lower(diamond) && !isKnownTopic', 'address === diamond && !isKnownTopic'],
+      ['&& !isKnownTopic(topics[0]))', ')'],
+      ['2 + MAX_UNKNOWN_BYTES * 2', 'MAX_UNKNOWN_BYTES * 2'],
+      ['(data.length - shown.length) / 2', 'data.length - shown.length'],
+      ['createdIncomplete: unknown.length > 0', 'createdIncomplete: unknown.length > 1'],
+      ['unknown.slice(0, MAX_UNKNOWN_LOGS)', 'unknown'],
+      ['unknown.length - MAX_UNKNOWN_LOGS', 'unknown.length'],
+      ['Math.max(0, unknown.length - MAX', '(unknown.length - MAX'],
+    ],
   },
 }

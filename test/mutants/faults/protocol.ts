@@ -191,6 +191,12 @@ export const protocolFaults: Faults = {
       ["integer(fields, 'lpProfitFeeRate')", "integer(fields, 'creatorLoyaltyRate')"],
       ["if (!('feeRates' in hint)) return []", "if ('feeRates' in hint) return []"],
       ['name !== idName)', "name !== 'eventId')"],
+      ['topic !== undefined && knownTopics.has(topic)', 'topic === undefined || knownTopics.has(topic)'],
+      ['knownTopics.has(topic)', 'decoders.has(topic)'],
+      [
+        'new Set(events.map((event) => toEventSelector(event)))',
+        'new Set(events.slice(1).map((event) => toEventSelector(event)))',
+      ],
     ],
   },
   'src/protocol/rows.ts': {

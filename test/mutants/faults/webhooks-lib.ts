@@ -236,6 +236,10 @@ export const libFaults: Faults = {
   'src/lib/read-json.ts': {
     tests: ['test/lib/read-json.test.ts'],
     faults: [
+      ['[0x1f, 0x78]', '[0x1f]'],
+      ['{ maxOutputLength: maxBytes }', '{}'],
+      ['if (!(fault instanceof RangeError)) return bytes', ''],
+      ['  if (isCompressed) onCompressed()\n', ''],
       ['length > maxBytes', 'length >= maxBytes'],
       ['depth > MAX_DEPTH', 'depth >= MAX_DEPTH'],
       ['values > maxValues', 'values >= maxValues'],
