@@ -1,7 +1,7 @@
 import type { Faults } from '../fault.ts'
 
 const local = ['test/jobs/local.test.ts']
-const bull = ['test/jobs/bull.test.ts', 'test/jobs/run.service.test.ts', 'test/jobs/outage.service.test.ts']
+const bull = ['test/jobs/run.service.test.ts', 'test/jobs/outage.service.test.ts']
 
 export const jobsFaults: Faults = {
   'src/jobs/local.ts': {

@@ -442,7 +442,7 @@ export const libFaults: Faults = {
     ],
   },
   'src/lib/watchdog.ts': {
-    tests: ['test/lib/watchdog-thread.test.ts', 'test/lib/watchdog.test.ts'],
+    tests: ['test/lib/watchdog.test.ts'],
     faults: [
       ['  watcher.unref()\n', ''],
       ['Atomics.load(state, 1) === 1', 'false'],
