@@ -8,6 +8,7 @@ import { cliFaults } from './faults/cli.ts'
 import { clientFaults } from './faults/client.ts'
 import { clientRestFaults } from './faults/client-rest.ts'
 import { dbFaults } from './faults/db.ts'
+import { followingFaults } from './faults/following.ts'
 import { indexerFaults } from './faults/indexer.ts'
 import { listingsFaults } from './faults/listings.ts'
 import { plansFaults } from './faults/plans.ts'
@@ -29,6 +30,7 @@ export const lists: readonly Faults[] = [
   clientFaults,
   clientRestFaults,
   dbFaults,
+  followingFaults,
   indexerFaults,
   listingsFaults,
   plansFaults,

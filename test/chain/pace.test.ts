@@ -1,0 +1,116 @@
+import { expect, test } from 'vitest'
+import { createPace } from '../../src/chain/pace.ts'
+import type { Block } from '../../src/chain/rpc/requests.ts'
+
+const block = (number: number, timestamp = 0): Block => ({
+  number: BigInt(number),
+  hash: '0x',
+  timestamp: BigInt(timestamp),
+})
+
+/** The pace of a chain whose newest blocks were reported at these times, and how far above the last one can be new. */
+const paceOf = (...seen: readonly (readonly [number: number, at: number])[]) => {
+  const pace = createPace()
+  for (const [number, at] of seen) pace.see(block(number), at)
+  const [last, at] = seen.at(-1) ?? [0, 0]
+  const most = (afterMs = 0): number => {
+    let above = 0
+    while (pace.doubt(block(last + above + 1), at + afterMs) === null) above += 1
+    return above
+  }
+  return { pace, most }
+}
+
+test('every block is in doubt before the first one is known', () => {
+  expect(createPace().doubt(block(1), 0)).toBe('nothing is known of the chain yet')
+})
+
+test('an unmeasured chain can have made twice as many blocks as the fastest one in that time and four seconds', () => {
+  const { pace, most } = paceOf([100, 5_000])
+  expect([most(), most(1_000), most(10_000)]).toEqual([80, 100, 280])
+  expect(pace.doubt(block(181), 5_000)).toBe('it is 81 blocks above the last one')
+  expect(pace.doubt(block(90), 5_000)).toBeNull()
+})
+
+test.each([
+  [
+    'is not measured in less than ten seconds',
+    [
+      [100, 0],
+      [150, 9_999],
+    ],
+    80,
+  ],
+  [
+    'is measured over ten seconds',
+    [
+      [100, 0],
+      [150, 10_000],
+    ],
+    40,
+  ],
+  [
+    'is rounded up',
+    [
+      [100, 0],
+      [103, 10_000],
+    ],
+    3,
+  ],
+  [
+    'is measured from the first block on',
+    [
+      [100, 0],
+      [140, 5_000],
+      [150, 10_000],
+    ],
+    40,
+  ],
+  [
+    'is measured over two minutes',
+    [
+      [100, 0],
+      [220, 120_000],
+    ],
+    8,
+  ],
+  [
+    'is measured again after that',
+    [
+      [100, 0],
+      [220, 120_001],
+    ],
+    80,
+  ],
+  [
+    'is measured on at the same block',
+    [
+      [100, 0],
+      [150, 10_000],
+      [150, 12_500],
+    ],
+    32,
+  ],
+  [
+    'is measured again after a lower block',
+    [
+      [100, 0],
+      [150, 10_000],
+      [149, 12_500],
+    ],
+    80,
+  ],
+] as const)('the pace %s', (_, seen, most) => {
+  expect(paceOf(...seen).most()).toBe(most)
+})
+
+test.each([
+  [0, 15],
+  [3, 18],
+  [-60, 15],
+])('when the last block was %i s ahead of the clock, the next one is at most %i s', (last, most) => {
+  const pace = createPace()
+  pace.see(block(1, 1_000 + last), 1_000_000)
+  expect(pace.doubt(block(2, 1_000 + most), 1_000_000)).toBeNull()
+  expect(pace.doubt(block(2, 1_001 + most), 1_000_000)).toBe(`its time is ${most + 1} s ahead of the clock`)
+})

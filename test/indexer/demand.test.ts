@@ -1,0 +1,99 @@
+import { getEventListeners } from 'node:events'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { createDemand } from '../../src/indexer/demand.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+const open = () => {
+  const clock = { now: 0 }
+  const demand = createDemand(() => clock.now)
+  const stop = new AbortController()
+  const begin = (ms = 1_000) => {
+    const state = { isOver: false }
+    demand.pause(ms, stop.signal).then(() => {
+      state.isOver = true
+    })
+    return state
+  }
+  /** Whether a pause is over after so many milliseconds. */
+  const isOver = async (pause: { readonly isOver: boolean }, ms = 0): Promise<boolean> => {
+    await vi.advanceTimersByTimeAsync(ms)
+    return pause.isOver
+  }
+  return { clock, demand, stop, begin, isOver }
+}
+
+test('a demand lasts for its time, and a shorter one does not end it', () => {
+  const { clock, demand } = open()
+  expect([demand.isFast(), demand.wanted()]).toEqual([false, -1n])
+  demand.ask(7n, 1_000)
+  demand.ask(null, 10)
+  clock.now = 999
+  expect([demand.isFast(), demand.wanted()]).toEqual([true, 7n])
+  clock.now = 1_000
+  expect([demand.isFast(), demand.wanted()]).toEqual([false, -1n])
+})
+
+test('the newest block is wanted, and none of a demand that is over', () => {
+  const { clock, demand } = open()
+  demand.ask(null, 1_000)
+  expect([demand.isFast(), demand.wanted()]).toEqual([true, -1n])
+  demand.ask(7n, 1_000)
+  demand.ask(5n, 2_000)
+  clock.now = 1_999
+  expect(demand.wanted()).toBe(7n)
+  clock.now = 2_000
+  demand.ask(5n, 1_000)
+  expect(demand.wanted()).toBe(5n)
+  clock.now = 3_000
+  demand.ask(null, 1_000)
+  expect(demand.wanted()).toBe(-1n)
+})
+
+test('a pause ends after its time', async () => {
+  const { begin, isOver } = open()
+  const pause = begin()
+  expect([await isOver(pause, 999), await isOver(pause, 1)]).toEqual([false, true])
+})
+
+test('a pause ends at a new demand: the first one, a later block, and one after the last is over', async () => {
+  const { clock, demand, begin, isOver } = open()
+  const first = begin()
+  demand.ask(null, 1_000)
+  expect(await isOver(first)).toBe(true)
+  const second = begin()
+  demand.ask(null, 1_000)
+  expect(await isOver(second)).toBe(false)
+  demand.ask(0n, 1_000)
+  expect(await isOver(second)).toBe(true)
+  const third = begin()
+  demand.ask(0n, 1_000)
+  expect(await isOver(third)).toBe(false)
+  clock.now = 1_000
+  demand.ask(0n, 1_000)
+  expect(await isOver(third)).toBe(true)
+})
+
+test('a demand during a step leaves no pause after it, and the next pause is a whole one', async () => {
+  const { demand, begin, isOver } = open()
+  demand.ask(1n, 1_000)
+  expect(await isOver(begin())).toBe(true)
+  const next = begin()
+  expect([await isOver(next, 999), await isOver(next, 1)]).toEqual([false, true])
+})
+
+test('a pause ends when the signal aborts, and does not begin after that', async () => {
+  const { stop, begin, isOver } = open()
+  const pause = begin()
+  expect(getEventListeners(stop.signal, 'abort')).toHaveLength(1)
+  stop.abort()
+  expect(await isOver(pause)).toBe(true)
+  expect(await isOver(begin())).toBe(true)
+})
+
+test('a pause that is over does not listen to the signal any more', async () => {
+  const { stop, begin, isOver } = open()
+  await isOver(begin(), 1_000)
+  expect(getEventListeners(stop.signal, 'abort')).toEqual([])
+})
