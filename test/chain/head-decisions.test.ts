@@ -37,17 +37,18 @@ const open = ({ isAlone = false, maxAgeMs = 200, storedHead = async (): Promise<
     },
   } as unknown as Pick<Node, 'sendBy'>
   /** The chains of the endpoints, as the heights and the forks of their heads; by default that of the first one. */
-  const endpoints: { height: number; fork: number }[] = []
+  const endpoints: { height: number; fork: number; lacks?: number }[] = []
   let queries = 0
   const queryAll = async (batch: Batch) => {
     queries += 1
-    const answer = ({ height, fork }: { readonly height: number; readonly fork: number }, endpoint: number) => ({
+    const answer = ({ height, fork, lacks }: (typeof endpoints)[number], endpoint: number) => ({
       endpoint,
       outcomes: unflatten(
         batch,
         flatten<Request<unknown>>(batch).map(({ params: [tag] }) => {
           const asNumber = tag === 'latest' ? height : Number(tag)
-          return { ok: true, value: asNumber > height ? null : block(asNumber, fork) } as const
+          const isMissing = asNumber > height || asNumber === lacks
+          return { ok: true, value: isMissing ? null : block(asNumber, fork) } as const
         }),
       ),
     })
@@ -71,6 +72,15 @@ test('a block is the head until it is too old, or too low for its reader', async
   expect([await number(), asked.length]).toEqual([100, 3])
   await head.fresh()
   expect(asked).toHaveLength(4)
+})
+
+test('no block is shared for longer than its greatest age', async () => {
+  const { at, asked, number } = open({ maxAgeMs: 100 })
+  await number()
+  at.now += 100
+  expect([await number(), asked.length]).toEqual([100, 1])
+  at.now += 1
+  expect([await number(), asked.length]).toEqual([100, 2])
 })
 
 test('a lower block is the head once it was reported for ten seconds, and is asked for no more often than others', async () => {
@@ -224,6 +234,28 @@ describe('what a node calls its newest block', () => {
     expect(penalized).toEqual([])
   })
 
+  test('is replaced by the highest block that two other nodes have', async () => {
+    const opened = open()
+    const { at, block, head, endpoints } = opened
+    await poll(opened)
+    at.now += 1_000
+    Object.assign(at, { height: 1_000_100, fork: 7 })
+    endpoints.push({ height: 102, fork: 0 }, { height: 104, fork: 0 }, { height: 104, fork: 0 })
+    expect(await head.fresh()).toEqual(block(104, 0))
+  })
+
+  test.each([
+    ['that block', { height: 1_000_099, fork: 0 }],
+    ['the block before it', { height: 1_000_100, fork: 0, lacks: 1_000_099 }],
+    ['the same block', { height: 1_000_100, fork: 7 }],
+  ])('of the only node does not count when it does not return %s', async (_, endpoint) => {
+    const opened = open({ isAlone: true })
+    await poll(opened)
+    opened.at.height = 1_000_100
+    opened.endpoints.push(endpoint)
+    expect(await poll(opened)).toBe('a node claims block 1000100, which no other node has')
+  })
+
   test('of the only node counts when it returns it by its number', async () => {
     const opened = open({ isAlone: true })
     const { at, endpoints, queries } = opened
@@ -276,6 +308,8 @@ describe('a head that the worker has stored', () => {
     expect([await number(103n), await number(), asked.length]).toEqual([103, 103, 1])
     at.now += 4_000
     expect([await number(), asked.length]).toEqual([103, 1])
+    at.now += 1_001
+    expect([await number(), asked.length]).toEqual([100, 1])
     stored.block = blockOf(110n)
     expect([await number(), asked.length]).toEqual([110, 1])
   })

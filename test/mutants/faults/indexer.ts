@@ -600,7 +600,7 @@ export const indexerFaults: Faults = {
       // Claims, and what endpoints agree on.
       ['    if (pace.doubt(claim, now()) === null) return claim\n', ''],
       ['    if (block !== null) pace.see(block, now())\n', ''],
-      ['block?.hash === claim.hash || doubt === null', 'doubt === null'],
+      ['block?.hash === claim.hash || doubt === null', 'doubt === null', 'The last block itself is not in doubt.'],
       ['block?.hash === claim.hash || doubt === null', 'block?.hash === claim.hash'],
       ['    penalize(endpoint, `no other', '    void (`no other'],
       ['const heads = isAlone ? [] : await', 'const heads = await'],
