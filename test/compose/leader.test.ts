@@ -25,8 +25,8 @@ test('a demand is sent once for each chain, and again when half of its time is l
   first(null, 1_000)
   expect(take()).toEqual([])
   clock.now = 500
-  first(null, 1_000)
-  expect(take()).toEqual(['8453  1000'])
+  first(6n, 1_000)
+  expect(take()).toEqual(['8453 6 1000'])
   clock.now = 501
   first(7n, 1_000)
   expect(take()).toEqual([])
