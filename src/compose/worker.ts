@@ -167,21 +167,21 @@ export const openWorker = async (
     calibrate: (_, signal) => calibrate(signal),
   })
 
-  const demands = new Map([...chains.keys()].map((chainId) => [chainId, createDemand()]))
+  const followed = [...chains.values()].map((chain) => ({ chain, demand: createDemand() }))
   const listener = createNotificationListener({
     ...{ url, channel: DEMANDS, log },
     onNotify(payload) {
       const asked = payload === null ? null : parseDemand(payload)
-      if (asked !== null) demands.get(asked.chainId)?.ask(asked.block, asked.ms)
+      if (asked === null) return
+      followed.find(({ chain }) => chain.chainId === asked.chainId)?.demand.ask(asked.block, asked.ms)
     },
   })
   closers.add('demands', listener, (it) => it.close())
   const pollMs = { idle: config.IDLE_POLL_MS, fast: config.FAST_POLL_MS }
   const following = Promise.all(
-    [...chains].map(([chainId, chain]) => {
-      const onWrite = (): void => jobs.ask('observe', { chainId })
+    followed.map(({ chain, demand }) => {
+      const onWrite = (): void => jobs.ask('observe', { chainId: chain.chainId })
       const session = openDatabase({ ...pool, maxConnections: 1 }, closers)
-      const demand = demands.get(chainId) ?? createDemand()
       return follow({ chain, database: indexing, session, pollMs, demand, onWrite, log }, stop.signal)
     }),
   )

@@ -267,12 +267,9 @@ export const createStep = (deps: StepDeps) => {
     const width = chain.logWidth()
     if (source === 'ids' || cursor === null || last === null || width === null) return null
     const { number } = last.head
+    if ((number - cursor.number + 1n) * widthMargin > width) return null
     // Nodes refuse a range that begins above their head.
-    return (number - cursor.number + 1n) * widthMargin <= width
-      ? number > cursor.number
-        ? cursor.number + 1n
-        : number
-      : null
+    return number > cursor.number ? cursor.number + 1n : number
   }
 
   /** Whether a reorg may replace something of the protocol. */

@@ -55,9 +55,6 @@ const ASK_MS = 500
 /** Most transactions per chain in one batch to a node. */
 const MAX_TRANSACTIONS = 50
 
-/** A height above every block. Asking for a head that high asks the nodes. */
-export const UNREACHABLE_HEIGHT = 2n ** 63n
-
 /** When a client that exceeds its limit of waits should try again, in seconds. */
 const RETRY_AFTER_SECONDS = 1
 
@@ -136,15 +133,11 @@ const readSnapshot = async (
   try {
     const head = await chain.head()
     // What the index has not reached yet is known well enough.
-    const isWaiting = (hash: Hex): boolean => {
-      const known = before.get(hash)
-      return known?.isOnHead === true && known.block > (tip?.block.number ?? -1n)
-    }
-    const requested = hashes.filter((hash) => !isWaiting(hash))
     const waiting = hashes.flatMap((hash) => {
-      const known = isWaiting(hash) ? before.get(hash) : undefined
-      return known === undefined ? [] : [[hash, known] as const]
+      const known = before.get(hash)
+      return known?.isOnHead === true && known.block > (tip?.block.number ?? -1n) ? [[hash, known] as const] : []
     })
+    const requested = hashes.filter((hash) => waiting.every(([known]) => known !== hash))
     const read = requested.length === 0 ? [] : await readTransactions(nodes, { tip, head }, requested)
     const found = [...waiting, ...read]
     const newest = found.map(([, { block }]) => block).reduce(max, -1n)

@@ -8,7 +8,9 @@ import { createConcurrencyLimit } from '../../lib/concurrency-limit.ts'
 import { isUnavailable, unavailable } from '../../lib/errors.ts'
 import { createSingleFlight } from '../../lib/single-flight.ts'
 import type { ChainId } from '../../protocol/chains.ts'
-import { UNREACHABLE_HEIGHT } from '../freshness/waits.ts'
+
+/** A height above every block. Asking for a head that high asks the nodes. */
+const UNREACHABLE_HEIGHT = 2n ** 63n
 
 /** The sender and the nonce of a transaction. Only one transaction with both can be mined. */
 export type Sender = { readonly from: Address; readonly nonce: bigint }
