@@ -96,7 +96,7 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   const { requestsPerMinute: most, trustedProxies } = limits
   const refused = { load: 0, rate: 0, unread: 0 }
   const limit = most > 0 ? createRateLimit(most, limitStore) : null
-  const forkBlocks = createForkBlocks({ chains, changes, log })
+  const forkBlocks = createForkBlocks({ chains, changes })
   const store = createStore(options.maxPageBytes)
   const tags = createTags(editionOf([...chains.keys()].map((id) => [id, sources.lists.renderer(id).key])))
   const unread = createUnread(limits.maxUnreadBytes)
@@ -118,10 +118,7 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
     clientErrorHandler: socketError,
   })
   app.addHook('preClose', closesHalfOpen(app.server, draining))
-  app.addHook('onClose', async () => {
-    forkBlocks.close()
-    lines.flush()
-  })
+  app.addHook('onClose', async () => lines.flush())
   app.setValidatorCompiler(validatorCompiler)
   app.setSerializerCompiler(serializerCompiler)
   // Bodies are JSON. Any other content type is a 415.

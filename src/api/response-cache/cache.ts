@@ -93,11 +93,24 @@ export const createResponseCache = (deps: Deps) => {
   const { changes, forkBlocks, store, tags, limit, trustedProxies, unread, now = () => performance.now() } = deps
   const addressOf = rawAddressOf(trustedProxies)
 
+  const isUnchanged = (resource: Resource, { version }: Tag): boolean =>
+    version >= changes.version(resource) && version <= changes.position()
+
   /** Whether a response with this tag is still current. Only called while the chains of the resource are current. */
-  const isValid = (resource: Resource, { version, block }: Tag): boolean => {
-    if (version < changes.version(resource) || version > changes.position()) return false
+  const isValid = (resource: Resource, tag: Tag): boolean => {
     const [chainId] = resource.chainIds
-    return block === null || (chainId !== undefined && forkBlocks.isConfirmed(chainId, block))
+    const { block } = tag
+    return (
+      isUnchanged(resource, tag) &&
+      (block === null || (chainId !== undefined && forkBlocks.isConfirmed(chainId, block)))
+    )
+  }
+
+  /** Has the block of a tag confirmed that may be valid. One only, so that a header costs one request at most. */
+  const confirm = async (resource: Resource, header: string): Promise<void> => {
+    const [chainId] = resource.chainIds
+    const block = tags.decode(header).find((tag) => isUnchanged(resource, tag) && tag.block !== null)?.block
+    if (block != null && chainId !== undefined) await forkBlocks.confirm(chainId, block)
   }
 
   /** Returns the `ETag` of the first valid tag of an `If-None-Match`, compared weakly; null when none is valid. */
@@ -193,11 +206,13 @@ export const createResponseCache = (deps: Deps) => {
 
     /**
      * Called before a resource is read. Sends a 304 and returns true when the request has a valid tag. Otherwise
-     * remembers the state of the resource for `tag`, and returns false.
+     * remembers the state of the resource for `tag`, and returns false. Asks a node about the block of a tag of a
+     * response from the chain.
      */
-    check(resource: Resource, request: FastifyRequest, reply: FastifyReply): boolean {
-      if (!changes.isCurrent(resource.chainIds)) return false
+    async check(resource: Resource, request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
       const header = request.headers['if-none-match']
+      if (header !== undefined && validTag(resource, header) === null) await confirm(resource, header)
+      if (!changes.isCurrent(resource.chainIds)) return false
       const etag = header === undefined ? null : validTag(resource, header)
       if (etag !== null) {
         reply.headers({ etag, 'cache-control': REVALIDATE })

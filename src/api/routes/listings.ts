@@ -40,7 +40,7 @@ export const listingRoutes: CachedRoutes<{ readonly sources: ListSources }> = as
         const atLeast = await awaitIndex(waits, client, chainIds, request.query, { observed: true })
         const reverted = markReverted(reply, atLeast)
         const resource = pageResource(kind, request.query)
-        if (resource !== null && cache.check(resource, request, reply)) return reply
+        if (resource !== null && (await cache.check(resource, request, reply))) return reply
         const page = await afterRefresh(waits, client, () =>
           turns.page(client, () => pageFor(sources, listing, request.query, atLeast?.block ?? null)),
         )

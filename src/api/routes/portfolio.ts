@@ -84,7 +84,7 @@ export const portfolioRoutes: CachedRoutes<{ readonly sources: ListSources }> = 
       const live = isLive(query.include)
       // With the summaries of events, a change of any event may change the response, as in lists.
       const scopes = [ofWallet(params.addr), ...(include.length > 0 ? [ofKind('event')] : [])]
-      if (!live && cache.check(resourceOf(chainIds, ...scopes), request, reply)) return reply
+      if (!live && (await cache.check(resourceOf(chainIds, ...scopes), request, reply))) return reply
       const wallets = [params.addr]
       const asked = { wallets, chainIds, state: query.state, include, atLeast: atLeast?.block ?? null }
       const [found, withBalances] = await Promise.all([

@@ -57,7 +57,7 @@ export const readRoutes: CachedRoutes<{
       const reverted = markReverted(reply, atLeast)
       // The cache knows the changes up to the newest indexed block only.
       const isIndexed = atLeast === null || atLeast.block <= (cache.reached(chainId)?.block.number ?? -1n)
-      if (resource !== undefined && isIndexed && cache.check(resource, request, reply)) return reply
+      if (resource !== undefined && isIndexed && (await cache.check(resource, request, reply))) return reply
       const { reading } = request
       const key = cacheKey(request.url)
       const answerOf = () => read.answer(sources, input)

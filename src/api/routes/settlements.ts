@@ -121,7 +121,7 @@ export const settlementRoutes: CachedRoutes<{
       if (query.lastEventId !== undefined) throw noLastEventId()
       const reverted = await awaited(request, reply)
       // The position of `now` moves without a settlement, so that response is not checked, and gets no tag.
-      if (query.since !== 'now' && cache.check(feedOf(chainIds, wallets), request, reply)) return reply
+      if (query.since !== 'now' && (await cache.check(feedOf(chainIds, wallets), request, reply))) return reply
       const client = clientOf(request)
       const page = await turns.page(client, () => settlementsPage(sources, query))
       const { data, ...complete } =

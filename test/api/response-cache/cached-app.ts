@@ -42,11 +42,20 @@ export const openCachedApp = async (options: Options = {}) => {
   index.change(POSITION)
 
   const clock = { ms: START_MS }
-  const known = { confirmed: new Set<number>(), added: [] as unknown[] }
+  const known = {
+    confirmed: new Set<number>(),
+    /** Blocks that become confirmed when a node is asked. */
+    confirmable: new Set<number>(),
+    asked: [] as number[],
+    added: [] as unknown[],
+  }
   const forkBlocks: ForkBlocks = {
     add: (...block) => void known.added.push(block),
     isConfirmed: (_, { number }) => known.confirmed.has(number),
-    close: () => {},
+    confirm: async (_, { number }) => {
+      known.asked.push(number)
+      if (known.confirmable.has(number)) known.confirmed.add(number)
+    },
   }
   const store = createStore(2 ** 22)
   const deps = { changes: index.changes, forkBlocks, store, tags, limit, trustedProxies, unread }
@@ -65,7 +74,7 @@ export const openCachedApp = async (options: Options = {}) => {
   await app.register(responseCache, { cache, refused })
   app.get('/page', async (request, reply) => {
     reply.header('x-transaction', 'none')
-    if (cache.check(resource, request, reply)) return reply
+    if (await cache.check(resource, request, reply)) return reply
     page.reads += 1
     page.read(reply)
     reply.headers({ ...freshnessHeaders(page.freshness), 'cache-control': REVALIDATE }).code(page.status)

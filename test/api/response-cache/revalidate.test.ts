@@ -99,6 +99,20 @@ test('a page of the chain has a tag with its block, and its body is not cached',
   expect(page.reads).toBe(2)
 })
 
+test('a node is asked about the block of a returned tag, of one tag for a header, and not for other tags', async () => {
+  const { get, page, known } = await openCachedApp()
+  page.freshness = { source: 'chain', stale: false, block: blockAt(50) }
+  const tagOf = (number: number, version = VERSION) =>
+    tags.encode({ version, block: { number, hashPrefix: blockAt(number).hash.slice(2, 18) } })
+  known.confirmable.add(50)
+  for (const header of ['*', own, tagOf(50, VERSION - 1)]) await get({ 'if-none-match': header })
+  expect(known.asked).toEqual([])
+  expect((await get({ 'if-none-match': ['*', tagOf(51), tagOf(50)].join(', ') })).statusCode).toBe(200)
+  expect(known.asked).toEqual([51])
+  const { statusCode, headers } = await get({ 'if-none-match': tagOf(50) })
+  expect([statusCode, headers.etag, known.asked]).toEqual([304, tagOf(50), [51, 50]])
+})
+
 test.each<[string, (app: App) => void]>([
   [
     'of a block before the indexed one',

@@ -48,7 +48,7 @@ export const openCache = async (app: FastifyInstance) => {
       limit: null,
       trustedProxies: 0,
     },
-    forkBlocks: { add: () => {}, isConfirmed: () => true, close: () => {} },
+    forkBlocks: { add: () => {}, isConfirmed: () => true, confirm: async () => {} },
     unread: createUnread(2 ** 20),
     now: () => clock.ms,
   })
@@ -89,10 +89,8 @@ export const fakeWaits = (index: Waited, heads: Readonly<Record<number, number>>
         },
       })
       const queue = { indexed: tip?.block.number ?? null, oldestBlock: null, newestChange: 0, knownChange: 0 }
-      const polls = {
-        ...{ nodes: until({ head, tip, transactions: mined, fault: null }), tips: until(tip) },
-        refreshRequests: until(queue),
-      }
+      const transactions = until({ head, tip, transactions: mined, fault: null })
+      const polls = { index: transactions, head: transactions, tips: until(tip), refreshRequests: until(queue) }
       return wait(polls, new AbortController().signal)
     },
   }

@@ -16,7 +16,7 @@ export const restFaults: Faults = {
       ['maxParamLength: MAX_PARAM_LENGTH, ', ''],
       [', ignoreTrailingSlash: true', ''],
       ["  app.removeContentTypeParser('text/plain')\n", ''],
-      ['    lines.flush()\n', ''],
+      ['=> lines.flush())', '=> {})'],
       ['  await app.register(preflights)\n', ''],
       [
         'createStreamCapacity(limits.maxStreams, limits.maxStreamsPerClient)',
@@ -116,7 +116,7 @@ export const restFaults: Faults = {
     tests: route('listings'),
     faults: [
       ['request.query, { observed: true })', 'request.query)'],
-      ['resource !== null && cache.check(resource, request, reply)', 'false'],
+      ['resource !== null && (await cache.check(resource, request, reply))', 'false'],
       ['atLeast?.block ?? null)', 'null)'],
       ['turns.page(client', 'turns.long(client'],
       ['const meta = { ...page.meta, ...reverted }', 'const meta = { ...page.meta }'],
@@ -141,7 +141,7 @@ export const restFaults: Faults = {
       ['(read.paged\n        ? awaitIndex', '(!read.paged\n        ? awaitIndex'],
       ['atLeast.block <= (cache', 'atLeast.block < (cache'],
       ['atLeast === null || atLeast.block <= (cache.reached(chainId)?.block.number ?? -1n)', 'true'],
-      ['resource !== undefined && isIndexed && cache', 'resource !== undefined && cache'],
+      ['resource !== undefined && isIndexed && (await', 'resource !== undefined && (await'],
       ['read.paged ? turns.page(client, answerOf) : answerOf()', 'answerOf()'],
       ['read.paged ? turns.page(client, answerOf) : answerOf()', 'turns.page(client, answerOf)'],
       ['reading === null || key === null ? run()', 'true ? run()'],
@@ -172,7 +172,7 @@ export const restFaults: Faults = {
       ['records[at]', 'records[0]'],
       ['chainIds, query, { observed: true })', 'chainIds, query)'],
       ["...(include.length > 0 ? [ofKind('event')] : [])", ''],
-      ['if (!live && cache.check', 'if (cache.check'],
+      ['if (!live && (await', 'if ((await'],
       ['state: query.state, include', 'include'],
       [
         'atLeast: atLeast?.block ?? null }\n      const [found, withBalances] = await Promise.all([\n        afterRefresh(waits, client, () => turns.page',
