@@ -188,7 +188,7 @@ describe('a read of the chain', () => {
   })
 
   test.each([
-    [100, 100n, { block: 100n, isOnHead: true }],
+    [100, 100n, { block: 100n, isReached: true }],
     [-100, 101n, { block: 100n, isReverted: true }],
   ])('after the transaction of block %i at head %i', async (block, head, expected) => {
     const opened = open({ [HASH]: block }, head)

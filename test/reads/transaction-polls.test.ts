@@ -20,8 +20,11 @@ afterEach(() => {
 
 type Receipts = (hash: unknown, size: number) => unknown
 
-/** The node answers each receipt by `receiptOf`, which knows how many calls the batch has. */
-const open = (receiptOf: Receipts) => {
+/**
+ * The node answers each receipt by `receiptOf`, which knows how many calls the batch has. Transactions are compared with
+ * the newest block of the index or with the head.
+ */
+const open = (receiptOf: Receipts, place: 'index' | 'head' = 'index') => {
   const fake = fakeChain(({ method, params: [hash] }) => {
     if (method === 'eth_getLogs') return []
     return method === 'eth_getTransactionReceipt' ? receiptOf(hash, fake.batches.at(-1)?.length ?? 0) : undefined
@@ -33,9 +36,9 @@ const open = (receiptOf: Receipts) => {
   const seen = async (hashes: readonly Hex[], polls = 1): Promise<(ChainSnapshot | string)[]> => {
     const found = hashes.map((key) =>
       opened.waits
-        .during(8453, fakeClient().client, (nodes, signal) => {
+        .during(8453, fakeClient().client, (chain, signal) => {
           let left = polls
-          return nodes.nodes.until<ChainSnapshot>({
+          return chain[place].until<ChainSnapshot>({
             ...{ key, deadline: performance.now() + 60_000, signal },
             check(snapshot) {
               left -= 1
@@ -58,35 +61,40 @@ const open = (receiptOf: Receipts) => {
 }
 
 test.each([
-  [0, true, true],
-  [Number(TIP), true, true],
-  [Number(TIP) + 1, false, true],
-  [Number(HEAD), false, true],
-  [Number(HEAD) + 1, false, false],
-])('a transaction of block %i is on the index: %s, on the head: %s', async (block, isOnIndex, isOnHead) => {
-  const { transactions } = open((hash) => rawReceipt(hash, block))
-  expect(await transactions([hashOf(1)])).toEqual([{ block: BigInt(block), isReverted: false, isOnIndex, isOnHead }])
+  ['index', 0, true],
+  ['index', Number(TIP), true],
+  ['index', Number(TIP) + 1, false],
+  ['head', Number(TIP) + 1, true],
+  ['head', Number(HEAD), true],
+  ['head', Number(HEAD) + 1, false],
+] as const)('the %s has reached a transaction of block %i: %s', async (place, block, isReached) => {
+  const { transactions } = open((hash) => rawReceipt(hash, block), place)
+  expect(await transactions([hashOf(1)])).toEqual([{ block: BigInt(block), isReverted: false, isReached }])
 })
 
-test('nothing is on the index before its first block', async () => {
+test('an index without a block has reached nothing', async () => {
   const opened = open((hash) => rawReceipt(hash, 0))
   opened.tips.clear()
-  expect(await opened.transactions([hashOf(1)])).toMatchObject([{ isOnIndex: false, isOnHead: true }])
+  expect(await opened.transactions([hashOf(1)])).toMatchObject([{ isReached: false }])
 })
 
-test('one batch asks for the block of the index, that of the head, and the receipts', async () => {
-  const { transactions, batches } = open((hash) => (hash === hashOf(1) ? null : rawReceipt(hash, 7, { status: '0x0' })))
+test.each([
+  ['index', TIP],
+  ['head', HEAD],
+] as const)('one batch asks for the newest block of the %s and the receipts', async (place, newest) => {
+  const receiptOf: Receipts = (hash) => (hash === hashOf(1) ? null : rawReceipt(hash, 7, { status: '0x0' }))
+  const { transactions, batches } = open(receiptOf, place)
   expect(await transactions([hashOf(1), hashOf(2)])).toMatchObject([undefined, { block: 7n, isReverted: true }])
   const numbers = batches.map((batch) =>
     batch.filter(({ method }) => method.includes('Block')).map((it) => it.params[0]),
   )
-  expect(numbers[0]).toEqual([numberToHex(TIP), numberToHex(HEAD)])
+  expect(numbers[0]).toEqual([numberToHex(newest)])
 })
 
 test.each([
-  ['the index', TIP, { isOnIndex: false, isOnHead: true }],
-  ['the head', HEAD, { isOnIndex: true, isOnHead: false }],
-])('the answers of a node on another fork than %s do not count for it', async (_, number, expected) => {
+  ['index', TIP],
+  ['head', HEAD],
+] as const)('the answers of a node on another fork than the %s do not count', async (place, number) => {
   const fake = fakeChain(({ method, params: [first] }) => {
     if (method === 'eth_getTransactionReceipt') return rawReceipt(first, 7)
     return first === numberToHex(number) ? { number: first, hash: keccak256('0x0a'), timestamp: '0x1' } : undefined
@@ -95,13 +103,13 @@ test.each([
   const opened = openWaits([fake.chain])
   opened.tips.set(8453, TIP)
   const found = await opened.waits.during(8453, fakeClient().client, (polls, signal) =>
-    polls.nodes.until({
+    polls[place].until({
       ...{ key: hashOf(1), deadline: performance.now() + 60_000, signal },
       check: ({ transactions }) => transactions.get(hashOf(1)),
       late: () => new Error('late'),
     }),
   )
-  expect(found).toMatchObject({ block: 7n, ...expected })
+  expect(found).toMatchObject({ block: 7n, isReached: false })
 })
 
 test('a batch has at most fifty transactions, and the others follow in the next one', async () => {
@@ -158,20 +166,19 @@ test('a receipt that is too long is read for the next poll, and then not request
   })
   expect(await opened.transactions([long, hashOf(2)], 3)).toMatchObject([{ block: 8n }, { block: 7n }])
   expect(reads).toBe(1)
-  expect(opened.batches.at(-1)?.map(({ params }) => params[0])).toEqual([
-    numberToHex(TIP),
-    numberToHex(HEAD),
-    hashOf(2),
-  ])
+  expect(opened.batches.at(-1)?.map(({ params }) => params[0])).toEqual([numberToHex(TIP), hashOf(2)])
   expect(opened.calls('eth_getTransactionReceipt').filter(({ params }) => params[0] === long).length).toBeGreaterThan(1)
 })
 
 test.each([
-  ['at the known head', 100, [undefined]],
-  ['above the known head', 102, [undefined, 102n]],
-])(
-  'a poll with a transaction %s asks the nodes for a head only where it has to, and the worker for news',
-  async (_, at, heads) => {
+  ['index', 90, true, [undefined], []],
+  ['index', 100, false, [undefined], [100n]],
+  ['index', 102, false, [undefined], [102n]],
+  ['head', 100, true, [undefined], []],
+  ['head', 102, true, [undefined, 102n], [102n]],
+] as const)(
+  'a poll of the %s with a transaction of block %i asks the nodes for a head only where it has to, and the worker for news',
+  async (place, at, isReached, heads, asked) => {
     const opened = open((hash) => rawReceipt(hash, at))
     const [head, ask] = [vi.fn(async (atLeast?: bigint) => blockAt(atLeast ?? HEAD)), vi.fn()]
     opened.node.head = 102n
@@ -179,14 +186,28 @@ test.each([
     tips.set(8453, TIP)
     const key = hashOf(1)
     const found = await waits.during(8453, fakeClient().client, (polls, signal) =>
-      polls.nodes.until({
+      polls[place].until({
         ...{ key, deadline: performance.now() + 60_000, signal },
         check: ({ transactions }) => transactions.get(key),
         late: () => new Error('late'),
       }),
     )
-    expect(found).toMatchObject({ block: BigInt(at), isOnHead: true })
+    expect(found).toMatchObject({ block: BigInt(at), isReached })
     expect(head.mock.calls.map(([atLeast]) => atLeast)).toEqual(heads)
-    expect(ask.mock.calls).toEqual([[BigInt(at), 500]])
+    expect(ask.mock.calls).toEqual(asked.map((block) => [block, 500]))
   },
 )
+
+test('the worker is not asked for a transaction that is not mined', async () => {
+  const opened = open(() => null)
+  const ask = vi.fn()
+  const { waits } = openWaits([{ ...opened.chain, ask }])
+  const snapshot = await waits.during(8453, fakeClient().client, (polls, signal) =>
+    polls.index.until<ChainSnapshot>({
+      ...{ key: hashOf(1), deadline: performance.now() + 60_000, signal },
+      check: (seen) => seen,
+      late: () => new Error('late'),
+    }),
+  )
+  expect([snapshot.transactions.size, ask.mock.calls]).toEqual([0, []])
+})

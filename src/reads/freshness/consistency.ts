@@ -104,7 +104,7 @@ export const awaitIndex = async (
     const atLeast =
       typeof wanted === 'bigint'
         ? await untilIndexed(polls, chainId, wanted, end)
-        : await untilTx(polls, chainId, wanted, 'isOnIndex', end)
+        : await untilTx(polls, chainId, wanted, 'index', end)
     if (observed) await untilRefreshed(polls, `block ${atLeast.block} of chain ${chainId}`, end)
     return atLeast
   })
@@ -131,7 +131,7 @@ export const awaitHead = async (
   return waits.during(chainId, client, (polls, signal) =>
     typeof wanted === 'bigint'
       ? untilHead(polls, chainId, wanted, { deadline, signal })
-      : untilTx(polls, chainId, wanted, 'isOnHead', { deadline, signal }),
+      : untilTx(polls, chainId, wanted, 'head', { deadline, signal }),
   )
 }
 
@@ -183,7 +183,7 @@ export const untilRefreshed = async (polls: Polls, cause: string, end: WaitEnd):
 }
 
 const untilHead = (polls: Polls, chainId: ChainId, wanted: bigint, end: WaitEnd): Promise<AtLeast> =>
-  polls.nodes.until({
+  polls.head.until({
     ...end,
     check: ({ head, tip }) => (((head ?? tip?.block)?.number ?? -1n) >= wanted ? fromBlock(wanted) : undefined),
     late: ({ head, fault }) =>
@@ -196,23 +196,23 @@ const untilTx = (
   polls: Polls,
   chainId: ChainId,
   txHash: Hex,
-  place: 'isOnIndex' | 'isOnHead',
+  place: 'index' | 'head',
   end: WaitEnd,
 ): Promise<AtLeast> =>
-  polls.nodes.until({
+  polls[place].until({
     ...end,
     key: txHash,
     check({ transactions }) {
       const tx = transactions.get(txHash)
-      return tx?.[place] === true ? tx : undefined
+      return tx?.isReached === true ? tx : undefined
     },
     late({ transactions, fault, tip, head }) {
       if (fault instanceof Error) return fault
       const block = transactions.get(txHash)?.block
-      const at = place === 'isOnIndex' ? `the index is at ${blockOf(tip?.block)}` : `the head is ${blockOf(head)}`
+      const at = place === 'index' ? `the index is at ${blockOf(tip?.block)}` : `the head is ${blockOf(head)}`
       if (block === undefined)
         return unavailable(`transaction ${txHash} is not in a block of any node of chain ${chainId} yet: ${at}`)
-      return place === 'isOnIndex'
+      return place === 'index'
         ? notIndexedYet(chainId, block, tip?.block)
         : answerTooOld(chainId, block, head ?? undefined)
     },

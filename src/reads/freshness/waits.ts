@@ -21,15 +21,17 @@ export type Client = {
 }
 
 /**
- * A mined transaction as one endpoint reports it: its block, whether it reverted, and whether that block is on the fork
- * of the index and of the head.
+ * A mined transaction as one endpoint reports it: its block, whether it reverted, and whether the poll's newest block is
+ * on the fork of that block and not below it.
  */
 type FoundTransaction = {
   readonly block: bigint
   readonly isReverted: boolean
-  readonly isOnIndex: boolean
-  readonly isOnHead: boolean
+  readonly isReached: boolean
 }
+
+/** The newest block that transactions are compared with: that of the index, or the head of the nodes. */
+type Place = 'index' | 'head'
 
 /** One poll's result: the newest indexed block, the head, and the mined ones of the requested transactions, by hash. */
 export type ChainSnapshot = {
@@ -80,17 +82,13 @@ type Nodes = { readonly chain: Chain; readonly longReceipts: LongReceipts }
  */
 const readTransactions = async (
   nodes: Nodes,
-  { tip, head }: Pick<ChainSnapshot, 'tip'> & { readonly head: Block },
+  newest: Pick<Block, 'number' | 'hash'> | undefined,
   hashes: readonly Hex[],
 ): Promise<(readonly [Hex, FoundTransaction])[]> => {
   const { chain, longReceipts } = nodes
   const found = new Map<Hex, MinedAt | null | undefined>(hashes.map((hash) => [hash, longReceipts.known(chain, hash)]))
   const requested = hashes.filter((hash) => found.get(hash) === undefined)
-  const batch = {
-    indexedBlock: getBlock(tip?.block.number ?? 0n),
-    headBlock: getBlock(head.number),
-    receipts: requested.map(getReceipt),
-  }
+  const batch = { block: getBlock(newest?.number ?? 0n), receipts: requested.map(getReceipt) }
   const sent = await chain.send(batch).catch((fault: unknown) => {
     const [hash, ...others] = hashes
     if (hash === undefined || others.length > 0) return nullIfUnavailable(fault)
@@ -101,13 +99,12 @@ const readTransactions = async (
     const middle = Math.ceil(hashes.length / 2)
     const halves = [hashes.slice(0, middle), hashes.slice(middle)]
     const parts = await Promise.all(
-      halves.map((half) => readTransactions(nodes, { tip, head }, half).catch(nullIfUnavailable)),
+      halves.map((half) => readTransactions(nodes, newest, half).catch(nullIfUnavailable)),
     )
     return parts.flatMap((part) => part ?? [])
   }
-  const { indexedBlock, headBlock, receipts } = sent
-  const isOnFork = (outcome: typeof indexedBlock, block: Pick<Block, 'hash'> | undefined): boolean =>
-    outcome.ok && block !== undefined && outcome.value?.hash === block.hash
+  const { block: same, receipts } = sent
+  const isOnFork = same.ok && newest !== undefined && same.value?.hash === newest.hash
   for (const [at, hash] of requested.entries()) {
     const receipt = receipts[at]
     if (receipt?.ok) found.set(hash, receipt.value)
@@ -115,18 +112,15 @@ const readTransactions = async (
   return [...found].flatMap(([hash, receipt]) => {
     if (!receipt) return []
     const { blockNumber: block, isReverted } = receipt
-    const isOnIndex = isOnFork(indexedBlock, tip?.block) && block <= (tip?.block.number ?? -1n)
-    const isOnHead = isOnFork(headBlock, head) && block <= head.number
-    return [[hash, { block, isReverted, isOnIndex, isOnHead }]]
+    return [[hash, { block, isReverted, isReached: isOnFork && block <= newest.number }]]
   })
 }
 
-/** Reads the head and transactions of a chain. */
+/** Reads the head and transactions of a chain. `before` are the transactions of the last poll. */
 const readSnapshot = async (
   nodes: Nodes,
-  tip: Reached | undefined,
+  { place, tip, before }: Pick<ChainSnapshot, 'tip'> & { place: Place; before: ChainSnapshot['transactions'] },
   keys: readonly string[],
-  before: ChainSnapshot['transactions'],
 ): Promise<ChainSnapshot> => {
   const hashes = keys.filter((key): key is Hex => isHex(key))
   const { chain } = nodes
@@ -134,18 +128,20 @@ const readSnapshot = async (
     const head = await chain.head()
     // What the index has not reached yet is known well enough.
     const waiting = hashes.flatMap((hash) => {
-      const known = before.get(hash)
-      return known?.isOnHead === true && known.block > (tip?.block.number ?? -1n) ? [[hash, known] as const] : []
+      const known = place === 'index' ? before.get(hash) : undefined
+      const isAhead = known !== undefined && known.block > (tip?.block.number ?? -1n) && known.block <= head.number
+      return isAhead ? [[hash, known] as const] : []
     })
     const requested = hashes.filter((hash) => waiting.every(([known]) => known !== hash))
-    const read = requested.length === 0 ? [] : await readTransactions(nodes, { tip, head }, requested)
+    const newest = place === 'index' ? tip?.block : head
+    const read = requested.length === 0 ? [] : await readTransactions(nodes, newest, requested)
     const found = [...waiting, ...read]
-    const newest = found.map(([, { block }]) => block).reduce(max, -1n)
-    chain.ask(newest, ASK_MS)
-    if (newest <= head.number) return { tip, head, transactions: new Map(found), fault: null }
+    const last = found.map(([, { block }]) => block).reduce(max, -1n)
+    if (found.some(([, { isReached }]) => !isReached)) chain.ask(last, ASK_MS)
+    if (place === 'index' || last <= head.number) return { tip, head, transactions: new Map(found), fault: null }
     // A transaction is in a block above the head that this process knew.
-    const next = await chain.head(newest)
-    const again = await readTransactions(nodes, { tip, head: next }, hashes)
+    const next = await chain.head(last)
+    const again = await readTransactions(nodes, next, hashes)
     return { tip, head: next, transactions: new Map(again), fault: null }
   } catch (fault) {
     if (!isUnavailable(fault)) throw fault
@@ -157,18 +153,22 @@ const readSnapshot = async (
 const pollsOf = ({ changes, refreshState }: Pick<Deps, 'changes' | 'refreshState'>, nodes: Nodes) => {
   const { chainId } = nodes.chain
   const tipOf = (): Reached | undefined => changes.reached(chainId)
-  /** The transactions of the last poll. */
-  let before: ChainSnapshot['transactions'] = new Map()
-  return {
-    nodes: createSharedPoll({
+  const transactionsAt = (place: Place) => {
+    let before: ChainSnapshot['transactions'] = new Map()
+    return createSharedPoll({
       everyMs: NODE_POLL_MS,
       atOnce: MAX_TRANSACTIONS,
       async read(keys) {
-        const snapshot = await readSnapshot(nodes, tipOf(), keys, before)
+        const snapshot = await readSnapshot(nodes, { place, tip: tipOf(), before }, keys)
         before = snapshot.transactions
         return snapshot
       },
-    }),
+    })
+  }
+  return {
+    /** Until the index, or the head, has reached transactions. The keys are their hashes. */
+    index: transactionsAt('index'),
+    head: transactionsAt('head'),
     /** The keys are the numbers of the blocks that are waited for. */
     tips: createSharedPoll({
       everyMs: TIP_POLL_MS,
@@ -207,8 +207,9 @@ export const createWaits = (deps: Deps) => {
   const longReceipts = createLongReceipts()
   const polls = new Map([...chains].map(([chainId, chain]) => [chainId, pollsOf(deps, { chain, longReceipts })]))
   const stop = changes.onCommit(() => {
-    for (const { nodes, tips, refreshRequests } of polls.values()) {
-      nodes.wake()
+    for (const { index, head, tips, refreshRequests } of polls.values()) {
+      index.wake()
+      head.wake()
       tips.wake()
       refreshRequests.wake()
     }

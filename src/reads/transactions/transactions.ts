@@ -38,11 +38,11 @@ export const createTransactions = (sources: TransactionSources, waits: Waits) =>
   const untilIndexed = async (polls: Polls, hash: Hex, deadline: number, signal: AbortSignal): Promise<boolean> => {
     const now = performance.now()
     const part = Math.min(deadline, now + LOOK_AGAIN_MS)
-    const check = ({ transactions }: ChainSnapshot) => (transactions.get(hash)?.isOnIndex === true ? true : undefined)
+    const check = ({ transactions }: ChainSnapshot) => (transactions.get(hash)?.isReached === true ? true : undefined)
     const late = () => new PartOver()
     // A poll only ends its waits after their first round, which may be late when there are many waits.
     const found = await withTimeout(
-      (within) => polls.nodes.until({ key: hash, deadline: part, signal: within, check, late }),
+      (within) => polls.index.until({ key: hash, deadline: part, signal: within, check, late }),
       { ms: Math.max(0, part - now), late, signal },
     ).catch(nullIfPartOver)
     return found !== null

@@ -147,7 +147,7 @@ describe.each([
 
   test('after a transaction waits for it and its observations, and reports that it reverted', async () => {
     const { send, waited, mined } = await open()
-    mined.set(hash, { block: 50n, isReverted: true, isOnIndex: true, isOnHead: true })
+    mined.set(hash, { block: 50n, isReverted: true, isReached: true })
     const [path, query = ''] = url.split('?')
     const after = `${path}?${query}${query.includes('chainId') ? '' : '&chainId=8453'}&afterTx=${hash}`
     const { status, headers, meta } = await send(after)
@@ -280,7 +280,7 @@ describe('the portfolios of several wallets', () => {
 
   test('after a transaction are of one chain, and report that it reverted', async () => {
     const { send, mined, waited } = await open()
-    mined.set(hash, { block: 50n, isReverted: true, isOnIndex: true, isOnHead: true })
+    mined.set(hash, { block: 50n, isReverted: true, isReached: true })
     const path = `/wallets/portfolio?afterTx=${hash}`
     const { status, meta, headers } = await send(path, {}, { ...body, chainIds: [8453] })
     expect([status, meta, headers['x-transaction']]).toEqual([200, { transaction: 'reverted' }, 'reverted'])
@@ -316,7 +316,7 @@ describe('the balances of a wallet', () => {
 
   test('after a transaction wait for the nodes, and report that it reverted', async () => {
     const { send, mined } = await open()
-    mined.set(hash, { block: 50n, isReverted: true, isOnIndex: false, isOnHead: true })
+    mined.set(hash, { block: 50n, isReverted: true, isReached: true })
     const { status, meta, headers } = await send(`${url}?chainId=8453&afterTx=${hash}`)
     expect([status, meta, headers['x-transaction']]).toEqual([200, { transaction: 'reverted' }, 'reverted'])
     expect((await send(`${url}?chainId=8453&minBlock=51`)).status).toBe(503)

@@ -205,11 +205,11 @@ describe('a read after a block or a transaction', () => {
   ])('that reverted, %s, is reported next to the page', async (url, page) => {
     const { ask, mined } = await open({ heads: { 8453: 50 } })
     const after = `${url}${url.includes('?') ? '&' : '?'}afterTx=${hash}`
-    mined.set(hash, { block: 50n, isReverted: true, isOnIndex: true, isOnHead: true })
+    mined.set(hash, { block: 50n, isReverted: true, isReached: true })
     const { status, headers, meta } = await ask(after)
     expect([status, headers['x-transaction'], meta]).toEqual([200, 'reverted', { ...page, transaction: 'reverted' }])
     const other = `0x${'6f'.repeat(32)}`
-    mined.set(other, { block: 50n, isReverted: false, isOnIndex: true, isOnHead: true })
+    mined.set(other, { block: 50n, isReverted: false, isReached: true })
     const worked = await ask(after.replace(hash, other))
     expect([worked.headers['x-transaction'], worked.meta]).toEqual([
       undefined,
