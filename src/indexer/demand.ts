@@ -4,6 +4,8 @@ import { sleep } from '../lib/lifecycle.ts'
 export type Demand = {
   /** Reports that a reader waits for a block, or for any news (null), for some milliseconds. */
   ask(block: bigint | null, ms: number): void
+  /** Reports that the index has a block: readers of it and of earlier ones no longer wait. */
+  reached(block: bigint): void
   /** Whether some reader waits. */
   isFast(): boolean
   /** The newest block that a reader waits for; -1 when none does. */
@@ -20,20 +22,31 @@ export type Demand = {
  * demand.ask(1_000n, 2_000)
  */
 export const createDemand = (now: () => number = () => performance.now()): Demand => {
-  let until = Number.NEGATIVE_INFINITY
+  /** Until when some reader waits for any news, and until when one waits for the block `wanted`. */
+  let newsUntil = Number.NEGATIVE_INFINITY
+  let blockUntil = Number.NEGATIVE_INFINITY
   let wanted = -1n
   let wake = new AbortController()
+  const isFast = (): boolean => now() < newsUntil || now() < blockUntil
 
   return {
     ask(block, ms) {
-      if (now() >= until) wanted = -1n
-      const isNew = now() >= until || (block ?? -1n) > wanted
-      until = Math.max(until, now() + ms)
-      if (block !== null && block > wanted) wanted = block
-      if (isNew) wake.abort()
+      const wasFast = isFast()
+      const until = now() + ms
+      if (block === null) newsUntil = Math.max(newsUntil, until)
+      else {
+        if (now() >= blockUntil) wanted = -1n
+        if (wasFast && block > wanted) wake.abort()
+        if (block > wanted) wanted = block
+        blockUntil = Math.max(blockUntil, until)
+      }
+      if (!wasFast) wake.abort()
     },
-    isFast: () => now() < until,
-    wanted: () => (now() < until ? wanted : -1n),
+    reached(block) {
+      if (block >= wanted) blockUntil = Number.NEGATIVE_INFINITY
+    },
+    isFast,
+    wanted: () => (now() < blockUntil ? wanted : -1n),
     async pause(ms, signal) {
       const stop = (): void => wake.abort()
       signal.addEventListener('abort', stop, { once: true })

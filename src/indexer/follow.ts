@@ -44,8 +44,9 @@ export type FollowDeps = {
 /** The lifetime of a lease that is not extended. */
 const LEASE_TTL_MS = 2_500
 
-/** Pauses of a quiet chain between two proofs of the index. */
+/** Polls of a quiet chain between two proofs of the index, and between two comparisons of its anchor with the chain. */
 const PROVE_EVERY = 6
+const CHECK_ANCHOR_EVERY = 2
 
 /** The longest pause after a fault, in milliseconds. It bounds the delay after a node or the database recovers. */
 const MAX_PAUSE_MS = 1_000
@@ -68,7 +69,8 @@ export const follow = async (deps: FollowDeps, signal: AbortSignal): Promise<voi
   const clock = deps.now ?? (() => performance.now())
   const { chainId } = chain
   const holder = randomUUID()
-  const step = createStep({ chain, database, leaseTtlMs, log, proveEveryMs: PROVE_EVERY * pollMs.idle })
+  const [proveEveryMs, anchorEveryMs] = [PROVE_EVERY * pollMs.idle, CHECK_ANCHOR_EVERY * pollMs.idle]
+  const step = createStep({ chain, database, leaseTtlMs, log, proveEveryMs, anchorEveryMs })
   let lease: Lease | null = null
   let faults = 0
   let reported: { readonly at: number; readonly problem: string | null } | null = null
@@ -112,8 +114,9 @@ export const follow = async (deps: FollowDeps, signal: AbortSignal): Promise<voi
       if (lease === null) return leaseTtlMs / 8
       log.info({ chainId, epoch: lease.epoch.toString() }, 'following')
     }
-    const result = await step(lease, demand.wanted())
+    const result = await step(lease, { wanted: demand.wanted(), isFast: demand.isFast() })
     await report(lease, result)
+    if (result.proven !== null) demand.reached(result.proven.number)
     faults = 0
     if (result.isWritten) onWrite()
     if (result.left === 'work') return 0

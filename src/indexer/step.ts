@@ -4,6 +4,7 @@ import type { Lease } from '../db/index/lease.ts'
 import { type Progress, readProgress } from '../db/index/progress.ts'
 import type { Database } from '../db/pool.ts'
 import type { StoredBlock } from '../db/stored.ts'
+import { createDue } from '../lib/due.ts'
 import type { Logger } from '../lib/log.ts'
 import type { RawLog } from '../protocol/packed-log.ts'
 import { createCommits } from './commit.ts'
@@ -30,11 +31,16 @@ export type StepDeps = {
   readonly readBatches?: typeof READ_BATCH
   /** `PROVE_EVERY_MS` unless given. */
   readonly proveEveryMs?: number
+  /** How often the anchor is compared with the chain while no reader waits, in milliseconds; as while one does unless given. */
+  readonly anchorEveryMs?: number
   /** How long the log of a missing row is waited for, in milliseconds; see `createRepair`. */
   readonly waitMs?: number
   /** A monotonic clock, in milliseconds. */
   readonly now?: () => number
 }
+
+/** What readers wait for: the newest block, -1 for none; and whether the chain is polled fast for them. */
+export type Wanted = { readonly wanted: bigint; readonly isFast: boolean }
 
 /** The source of facts: logs, or reads of each entity by its id if no node serves logs. */
 export type Source = 'logs' | 'ids'
@@ -70,7 +76,7 @@ export type StepResult = Done & {
  */
 const PROVE_EVERY_MS = 10_000
 
-/** How often the anchor is compared with the chain while it can be replaced, and whether it still can. */
+/** How often the anchor is compared with the chain while it can be replaced, and whether it still can, in milliseconds. */
 const ANCHOR_EVERY_MS = 1_000
 const FINAL_EVERY_MS = 60_000
 
@@ -101,21 +107,10 @@ const undecided: Done = { ...nothing, left: 'a decision' }
 /** Whether entities are being read by id and the index already has some of them. */
 const isReadingIds = ({ anchor, cursor }: Progress): boolean => (anchor?.number ?? -1n) > (cursor?.number ?? -1n)
 
-/** Whether something is due, at most once in a period. */
-const createDue = (now: () => number, everyMs: number) => {
-  let at = Number.NEGATIVE_INFINITY
-  return {
-    is: (): boolean => now() >= at,
-    done: (): void => {
-      at = now() + everyMs
-    },
-  }
-}
-
 /**
  * Creates the body of the follower's loop: poll the chain, then take the one step that brings the index closer to it. A
  * step may be stopped or killed, or may throw, at any point: each step writes one transaction, and the next step
- * continues from the stored state. The index is moved to the block `wanted` without waiting for the next proof. `step`
+ * continues from the stored state. The index is moved to the wanted block without waiting for the next proof. `step`
  * throws what nodes and database throw, and LeaseLost when another worker has taken over.
  */
 export const createStep = (deps: StepDeps) => {
@@ -126,10 +121,8 @@ export const createStep = (deps: StepDeps) => {
   const ranges = createRangePrefetcher({ chain })
   const repair = createRepair({ chain, database, log, now, waitMs: deps.waitMs })
   const dispute = createDispute({ chain, log })
-  const proof = createDue(now, deps.proveEveryMs ?? PROVE_EVERY_MS)
-  const anchorCheck = createDue(now, ANCHOR_EVERY_MS)
-  const finality = createDue(now, FINAL_EVERY_MS)
-  const protocolRead = createDue(now, PROTOCOL_EVERY_MS)
+  const { proveEveryMs = PROVE_EVERY_MS, anchorEveryMs = ANCHOR_EVERY_MS } = deps
+  const [proof, anchorCheck, finality, protocolRead] = [createDue(now), createDue(now), createDue(now), createDue(now)]
   let readBatch = readBatches.first
   /** The last head that was polled, and its time. */
   let last: { readonly head: Block; readonly at: number } | null = null
@@ -211,7 +204,10 @@ export const createStep = (deps: StepDeps) => {
     logs: readonly RawLog[],
   ): Promise<Done> => {
     const { cursor, last: lastIds } = progress
-    return writeRange(lease, progress, await fetchTip(chain, { endpoint, cursor, head: to, logs, last: lastIds }), head)
+    const range = await fetchTip(chain, { endpoint, cursor, head: to, logs, last: lastIds })
+    // The cursor was found on the chain.
+    anchorCheck.done()
+    return writeRange(lease, progress, range, head)
   }
 
   /** Continues by ids, without logs. */
@@ -219,7 +215,7 @@ export const createStep = (deps: StepDeps) => {
     const { anchor, cursor, last: lastIds } = progress
     const { facts, complete } = await readOn(chain, block, lastIds, readBatch)
     readBatch = complete ? readBatches.first : Math.min(readBatch * readBatches.factor, readBatches.max)
-    const protocol = anchor === null || protocolRead.is()
+    const protocol = anchor === null || protocolRead.is(PROTOCOL_EVERY_MS)
     if (protocol) protocolRead.done()
     const state = { complete, protocol, isBehind: anchor === null, uncovers: isReadingIds(progress) }
     const gap = { from: after(cursor), to: block.number }
@@ -236,14 +232,14 @@ export const createStep = (deps: StepDeps) => {
     progress: Progress,
     source: Source,
     polled: Poll,
-    { earlier, wanted }: { readonly earlier: Block | undefined; readonly wanted: bigint },
+    { earlier, wanted, isAnchorDue }: { earlier: Block | undefined; wanted: bigint; isAnchorDue: boolean },
   ): Promise<Done> => {
     const { anchor, cursor } = progress
     const { head, logs } = polled
     if (anchor !== null) {
       const isBelow = head.number < anchor.number
       // Mostly the node lags.
-      if (isBelow && !anchorCheck.is()) return nothing
+      if (isBelow && !isAnchorDue) return nothing
       const isReplaced = !isBelow && polled.anchor !== undefined && polled.anchor?.hash !== anchor.hash
       if (!isReplaced && (isBelow || polled.anchor !== undefined)) anchorCheck.done()
       if (isReplaced || isBelow) return settleDispute(lease, anchor)
@@ -258,7 +254,8 @@ export const createStep = (deps: StepDeps) => {
     const target =
       earlier !== undefined && earlier.number > cursor.number && earlier.number <= head.number ? earlier : head
     const isWanted = wanted > cursor.number && wanted <= target.number
-    if (target.number > cursor.number && (proof.is() || isWanted)) return moveTo(lease, indexed, target, polled, [])
+    if (target.number > cursor.number && (proof.is(proveEveryMs) || isWanted))
+      return moveTo(lease, indexed, target, polled, [])
     return { ...nothing, isQuiet: logs !== null }
   }
 
@@ -275,7 +272,7 @@ export const createStep = (deps: StepDeps) => {
   /** Whether a reorg may replace something of the protocol. */
   const isReplaceable = async (anchor: StoredBlock): Promise<boolean> => {
     if (replaceable === undefined) replaceable = anchor.number
-    if (replaceable !== null && finality.is()) {
+    if (replaceable !== null && finality.is(FINAL_EVERY_MS)) {
       finality.done()
       const final = await finalBlock(chain)
       if (final !== null && final.number >= replaceable) replaceable = null
@@ -299,7 +296,7 @@ export const createStep = (deps: StepDeps) => {
     }
   }
 
-  return async (lease: Lease, wanted = -1n): Promise<StepResult> => {
+  return async (lease: Lease, { wanted, isFast }: Wanted = { wanted: -1n, isFast: true }): Promise<StepResult> => {
     const progress = await readProgress(database, chainId)
     const source = isReadingIds(progress) || !chain.status().hasLogs ? 'ids' : 'logs'
     const { anchor } = progress
@@ -308,12 +305,13 @@ export const createStep = (deps: StepDeps) => {
       if (prefetchedHead !== null)
         return attempt(anchor, prefetchedHead, () => readRange(lease, progress, prefetchedHead))
       // Without logs nothing else links a write to the one before.
-      const isDue = source === 'ids' || anchorCheck.is()
-      const isChecked = anchor !== null && isDue && (source === 'ids' || (await isReplaceable(anchor)))
+      const isAnchorDue = source === 'ids' || anchorCheck.is(isFast ? ANCHOR_EVERY_MS : anchorEveryMs)
+      const isChecked = anchor !== null && isAnchorDue && (source === 'ids' || (await isReplaceable(anchor)))
       const polled = await poll(chain, { anchor: isChecked ? anchor : null, logsFrom: logsFrom(progress, source) })
       const earlier = last?.head
       last = { head: polled.head, at: now() }
-      const done = await attempt(anchor, polled.head, () => react(lease, progress, source, polled, { earlier, wanted }))
+      const how = { earlier, wanted, isAnchorDue }
+      const done = await attempt(anchor, polled.head, () => react(lease, progress, source, polled, how))
       // The next step polls again: using prefetched ranges could skip the reason why this one could not decide.
       if (done.left === 'a decision') last = null
       return done

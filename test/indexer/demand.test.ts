@@ -24,13 +24,16 @@ const open = () => {
   return { clock, demand, stop, begin, isOver }
 }
 
-test('a demand lasts for its time, and a shorter one does not end it', () => {
+test.each([
+  ['a block', 7n],
+  ['any news', null],
+])('a demand for %s lasts for its time, and a shorter one does not end it', (_, block) => {
   const { clock, demand } = open()
   expect([demand.isFast(), demand.wanted()]).toEqual([false, -1n])
-  demand.ask(7n, 1_000)
-  demand.ask(null, 10)
+  demand.ask(block, 1_000)
+  demand.ask(block, 10)
   clock.now = 999
-  expect([demand.isFast(), demand.wanted()]).toEqual([true, 7n])
+  expect([demand.isFast(), demand.wanted()]).toEqual([true, block ?? -1n])
   clock.now = 1_000
   expect([demand.isFast(), demand.wanted()]).toEqual([false, -1n])
 })
@@ -49,6 +52,21 @@ test('the newest block is wanted, and none of a demand that is over', () => {
   clock.now = 3_000
   demand.ask(null, 1_000)
   expect(demand.wanted()).toBe(-1n)
+})
+
+test('readers of a block wait until the index has it, and those of any news for their time', () => {
+  const { clock, demand } = open()
+  demand.ask(7n, 1_000)
+  demand.reached(6n)
+  expect([demand.isFast(), demand.wanted()]).toEqual([true, 7n])
+  demand.reached(7n)
+  expect([demand.isFast(), demand.wanted()]).toEqual([false, -1n])
+  demand.ask(5n, 1_000)
+  demand.ask(null, 2_000)
+  demand.reached(8n)
+  expect([demand.isFast(), demand.wanted()]).toEqual([true, -1n])
+  clock.now = 2_000
+  expect(demand.isFast()).toBe(false)
 })
 
 test('a pause ends after its time', async () => {
@@ -71,7 +89,7 @@ test('a pause ends at a new demand: the first one, a later block, and one after 
   demand.ask(0n, 1_000)
   expect(await isOver(third)).toBe(false)
   clock.now = 1_000
-  demand.ask(0n, 1_000)
+  demand.ask(null, 1_000)
   expect(await isOver(third)).toBe(true)
 })
 

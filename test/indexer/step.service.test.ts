@@ -32,7 +32,7 @@ beforeEach(async () => {
 const open = (options: Partial<StepDeps> = {}) => {
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
   const step = createStep({ chain: fake.chain, database, leaseTtlMs: 60_000, log, now: () => clock.now, ...options })
-  return (wanted?: bigint) => step(lease, wanted)
+  return (wanted = -1n, isFast = true) => step(lease, { wanted, isFast })
 }
 /** As above, with every check due at each step. */
 const openDue = (options: Partial<StepDeps> = {}) => {
@@ -171,6 +171,36 @@ describe('the anchor', () => {
     expect([await requests(), await requests()]).toEqual([3, 1])
     clock.now += 1_000
     expect([await requests(), await requests()]).toEqual([2, 1])
+  })
+
+  test('is compared less often while no reader waits', async () => {
+    const step = await openIndexed({ anchorEveryMs: 4_000 })
+    await step()
+    fake.sent()
+    for (const [ms, isFast, isCompared] of [
+      [3_999, false, false],
+      [1, false, true],
+      [1_000, false, false],
+      [0, true, true],
+    ] as const) {
+      clock.now += ms
+      await step(-1n, isFast)
+      expect(fake.sent()).toEqual([polled(...(isCompared ? (['anchor', 'logs'] as const) : (['logs'] as const)))])
+    }
+  })
+
+  test('is found on the chain by a write too', async () => {
+    const step = await openIndexed({ anchorEveryMs: 4_000 })
+    await step()
+    const isCompared = async (ms: number): Promise<boolean> => {
+      clock.now += ms
+      fake.sent()
+      await step(-1n, false)
+      return fake.sent()[0]?.length === polled('anchor', 'logs').length
+    }
+    fake.create('position', 2)
+    expect(await isCompared(3_999)).toBe(false)
+    expect([await isCompared(3_999), await isCompared(1)]).toEqual([false, true])
   })
 
   test.each([

@@ -213,6 +213,14 @@ export const libFaults: Faults = {
       ['status: error.statusCode }', 'status: 400 }'],
     ],
   },
+  'src/lib/due.ts': {
+    tests: ['test/lib/due.test.ts'],
+    faults: [
+      ['now() - last >= everyMs', 'now() - last > everyMs'],
+      ['      last = now()\n', ''],
+      ['Number.NEGATIVE_INFINITY', 'now()'],
+    ],
+  },
   'src/lib/backoff.ts': {
     tests: ['test/lib/backoff.test.ts'],
     faults: [
