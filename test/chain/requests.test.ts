@@ -136,6 +136,29 @@ describe('the answer about a block', () => {
       expect(() => requests.getBlock('latest').parse({ ...block, number })).toThrow()
   })
 
+  test('has a number and a time of at most 2^53 - 1', () => {
+    const greatest = BigInt(Number.MAX_SAFE_INTEGER)
+    for (const field of ['number', 'timestamp', 'blockNumber']) {
+      const read: readonly requests.Request<unknown>[] =
+        field === 'blockNumber'
+          ? [requests.getReceipt(hash), transactions.getWholeReceipt(hash)]
+          : [requests.getBlock('latest')]
+      const mined = {
+        transactionHash: hash,
+        blockNumber: '0x1',
+        blockHash: hash,
+        status: '0x1',
+        gasUsed: '0x1',
+        logs: [],
+      }
+      for (const { parse } of read) {
+        const parseWith = (value: bigint) => parse({ ...block, ...mined, [field]: numberToHex(value) })
+        expect(parseWith(greatest)).toMatchObject({ [field]: greatest })
+        for (const value of [greatest + 1n, 2n ** 63n - 1n]) expect(() => parseWith(value)).toThrow('at most 2^53 - 1')
+      }
+    }
+  })
+
   test('without a hash is a missing block with its number, or null for a number', () => {
     const { parse } = requests.getBlock('latest')
     const errorOf = (raw: unknown): unknown => {

@@ -58,7 +58,12 @@ export const Quantity = z.union([HexText, z.int().nonnegative()]).transform((val
   return BigInt(value)
 })
 
-const BlockShape = z.object({ number: Quantity, hash: HexText, timestamp: Quantity })
+/** A block number or a time in Unix seconds. No chain has one above 2^53 - 1. */
+export const BlockQuantity = Quantity.refine((value) => value <= BigInt(Number.MAX_SAFE_INTEGER), {
+  error: 'expected at most 2^53 - 1',
+})
+
+const BlockShape = z.object({ number: BlockQuantity, hash: HexText, timestamp: BlockQuantity })
 const NewBlockShape = BlockShape.extend({ hash: HexText.nullable() })
 
 /**
@@ -145,7 +150,7 @@ export const requireHash = (hash: Hex, found: Hex | undefined): void => {
 }
 
 const ReceiptShape = z
-  .object({ transactionHash: HexText, blockNumber: Quantity, blockHash: HexText, status: Reverted })
+  .object({ transactionHash: HexText, blockNumber: BlockQuantity, blockHash: HexText, status: Reverted })
   .transform(({ status, ...block }) => ({ ...block, isReverted: status }))
 
 /** The block of a transaction. */
@@ -174,7 +179,7 @@ export const getChainId = (): Request<number> => ({
 export const getBlockNumber = (): Request<bigint> => ({
   method: 'eth_blockNumber',
   params: [],
-  parse: (raw) => Quantity.parse(raw),
+  parse: (raw) => BlockQuantity.parse(raw),
 })
 
 /** Gas for a transaction at the latest block, which may take `most`. */

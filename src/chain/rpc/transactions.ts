@@ -5,6 +5,7 @@ import type { RawLog } from '../../protocol/packed-log.ts'
 import { parseLogs } from './log-shape.ts'
 import {
   type Block,
+  BlockQuantity,
   HexText,
   MAX_RECEIPT_BYTES,
   type MinedAt,
@@ -51,7 +52,7 @@ export const getTransaction = (hash: Hex): Request<Transaction | null> => ({
 const ReceiptShape = z
   .object({
     transactionHash: HexText,
-    blockNumber: Quantity,
+    blockNumber: BlockQuantity,
     blockHash: HexText,
     status: Reverted,
     gasUsed: Quantity,
