@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from 'pg'
+import { untilRow } from './database-rows.ts'
 import type { Process } from './process.ts'
 import type { Traffic } from './traffic.ts'
 
@@ -16,28 +16,16 @@ export const killWhileItFinalizes = async (options: {
   readonly withinMs: number
 }): Promise<void> => {
   const { client, worker, traffic, settledAt, withinMs } = options
-  /** Resolves when a query has a row. */
-  const untilRow = async (what: string, text: string): Promise<void> => {
-    for (const deadline = Date.now() + withinMs; (await client.query(text)).rowCount === 0; await sleep(50)) {
-      if (Date.now() > deadline) throw new Error(`no worker ${what}`)
-      // A transaction reads the activity of the server once otherwise.
-      await client.query('SELECT pg_stat_clear_snapshot()')
-    }
-  }
-  await untilRow(
-    'indexed the settlement',
-    `SELECT FROM settlements WHERE type = 'settled' AND block_number >= ${settledAt}`,
-  )
+  const indexed = `SELECT FROM settlements WHERE type = 'settled' AND block_number >= ${settledAt}`
+  await untilRow(client, 'a settlement', indexed, withinMs)
   await client.query('BEGIN')
   try {
     // Readers continue; a writer of settlements waits.
     await client.query('LOCK TABLE settlements IN SHARE MODE')
     await traffic.makeFinal()
-    await untilRow(
-      'stored that settlements are final',
-      `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
-         AND query ILIKE 'UPDATE "settlements" SET finalized_seq%'`,
-    )
+    const storing = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+      AND query ILIKE 'UPDATE "settlements" SET finalized_seq%'`
+    await untilRow(client, 'a worker that stores that settlements are final', storing, withinMs)
     await worker.kill()
   } finally {
     await client.query('ROLLBACK')

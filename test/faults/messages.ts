@@ -97,6 +97,9 @@ export const faultsOf = (received: readonly Received[], secret: string, { ids, s
   for (const [eventId, transactionHash] of final)
     if (onChain.get(eventId) !== transactionHash)
       faults.push(`the final settlement of event ${eventId} is not on the chain`)
+  for (const [eventId, transactionHash] of settled)
+    if (onChain.get(eventId) !== transactionHash)
+      faults.push(`the settlement of event ${eventId} is not on the chain, and was not reverted`)
   for (const { eventId, transactionHash, isRequired } of settlements) {
     if (!isRequired) continue
     if (settled.get(eventId) !== transactionHash) faults.push(`the settlement of event ${eventId} is missing`)

@@ -17,6 +17,7 @@ import { pollers } from './targets/pollers.ts'
 import { badNode } from './targets/readers.ts'
 import { refresh } from './targets/refresh.ts'
 import { deep, reorgs, wrongHashes } from './targets/reorgs.ts'
+import { reversals } from './targets/reversals.ts'
 import { slowReader } from './targets/slow-reader.ts'
 import { tags } from './targets/tags.ts'
 import { takeover } from './targets/takeover.ts'
@@ -31,6 +32,7 @@ const ofEverySeed: Readonly<Record<string, Target>> = {
   '2': reorgs,
   '6': kills,
   feed,
+  reversals,
   webhooks,
 }
 
