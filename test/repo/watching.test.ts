@@ -32,7 +32,14 @@ const Alerts = z.object({
 })
 
 const Dashboard = z.object({
-  panels: z.array(z.object({ title: z.string(), targets: z.array(z.object({ expr: z.string() })).min(1) })),
+  panels: z.array(
+    z.object({
+      id: z.int(),
+      title: z.string(),
+      gridPos: z.strictObject({ x: z.int(), y: z.int(), w: z.int(), h: z.int() }),
+      targets: z.array(z.object({ expr: z.string() })).min(1),
+    }),
+  ),
 })
 
 const alerts = Alerts.parse(parse(read('deploy/prometheus/alerts.yml'))).groups.flatMap(({ rules }) => rules)
@@ -118,4 +125,12 @@ test('every alert links to its section of the runbook, and every section belongs
     expect(annotations.runbook_url).toBe(`docs/runbook.md#${alert.toLowerCase()}`)
   }
   expect(panels.length).toBeGreaterThanOrEqual(12)
+})
+
+test('every panel of the dashboard has an id, a title and a place of its own', () => {
+  const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+    Array.from({ length: w * h }, (_, at) => `${x + (at % w)} ${y + Math.floor(at / w)}`),
+  )
+  for (const keys of [panels.map(({ id }) => String(id)), panels.map(({ title }) => title), cells])
+    expect(new Set(keys).size).toBe(keys.length)
 })
