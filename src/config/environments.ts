@@ -56,7 +56,8 @@ export const chains = { CHAINS: chainIds(MAX_CHAINS).prefault([...knownChains.ke
 
 const nodes = {
   NODE_TIMEOUT_MS: Milliseconds(600_000).default(3_000),
-  HEAD_MAX_AGE_MS: Milliseconds(60_000).default(5_000),
+  // The engine does not sign when its clock is 10 s ahead of the head.
+  HEAD_MAX_AGE_MS: Milliseconds(8_000).default(5_000),
 }
 
 const RpcUrls = z
