@@ -151,8 +151,7 @@ export const createCommits = (deps: {
         await addAnchor(handle, chainId, block, complete)
         const touched = await touchedBy(handle, written)
         if (complete) await moveCursor(handle, chainId, block, { hasFees: gap === null })
-        const newest = unknown.at(-1)
-        if (newest !== undefined) await noteUnknownLogs(handle, chainId, unknown.length, newest)
+        await noteUnknownLogs(handle, chainId, unknown)
         await pruneAnchors(handle, chainId, block.number)
         await announce(handle, chainId, union([touched, await feedStateOf(handle, written)]))
       }),

@@ -2,12 +2,13 @@ import type { Chain } from '../chain/chain.ts'
 import { getBlock } from '../chain/rpc/requests.ts'
 import { markAbsent, storeGapLogs } from '../db/index/gap-logs.ts'
 import { adoptGaps, deferGap, type LogGap, nextGap } from '../db/index/log-gaps.ts'
-import { AnchorLost } from '../db/index/progress.ts'
+import { AnchorLost, readProgress } from '../db/index/progress.ts'
 import type { Database } from '../db/pool.ts'
 import type { StoredBlock } from '../db/stored.ts'
 import { isUnavailable, ServiceError } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import { ChainMoved, type Fetched, fetchRange, isPruned } from './range.ts'
+import { hintsOf } from './unknown-logs.ts'
 
 /** Reads the logs that were missing when the index was written. */
 export type LogGaps = {
@@ -83,8 +84,15 @@ export const createLogGaps = (deps: {
     }
   }
 
+  const giveUp = async (gap: LogGap): Promise<void> => {
+    await markAbsent(database, gap)
+    log.warn({ ...fieldsOf(gap), rows: 'absent' }, 'nodes have no logs of rows')
+  }
+
   /** Sets when a gap is due again of which endpoints left out a log, or that the log is absent. */
   const retry = async (gap: LogGap, { from, ranges }: Part): Promise<void> => {
+    // These may be the logs of the rows.
+    if (ranges.some(({ unknown }) => unknown.length > 0)) return giveUp(gap)
     const omission = omissions.get(gap.seq) ?? { since: now(), by: new Set() }
     omissions.set(gap.seq, omission)
     for (const { endpoint } of ranges) {
@@ -95,10 +103,8 @@ export const createLogGaps = (deps: {
     const isAsked = ({ index, rank, missing }: ReturnType<Chain['status']>['endpoints'][number]): boolean =>
       omission.by.has(index) || missing.includes('logs') || !(rank === 'ok' || rank === 'incomplete logs')
     const isAbsent = ms >= absentMs && chain.status().endpoints.every(isAsked)
-    if (isAbsent) {
-      await markAbsent(database, gap)
-      log.warn({ ...fieldsOf(gap), rows: 'absent' }, 'nodes have no logs of rows')
-    } else await defer(gap, { ms: Math.min(Math.max(ms, RETRY_MS.least), RETRY_MS.most) })
+    if (isAbsent) await giveUp(gap)
+    else await defer(gap, { ms: Math.min(Math.max(ms, RETRY_MS.least), RETRY_MS.most) })
   }
 
   const fillGap = async (gap: LogGap, anchor: StoredBlock): Promise<void> => {
@@ -110,7 +116,9 @@ export const createLogGaps = (deps: {
     await verify(part, anchor)
     const { from, ranges } = part
     const facts = ranges.flatMap((range) => range.facts)
-    const hints = ranges.flatMap((range) => range.hints)
+    const unknown = ranges.flatMap((range) => range.unknown)
+    const { last } = await readProgress(database, chainId)
+    const hints = [...ranges.flatMap((range) => range.hints), ...unknown.flatMap((each) => hintsOf(each, last))]
     const fees = ranges.flatMap((range) => range.fees)
     const { filled, lacks } = await storeGapLogs(database, gap, anchor, { from, facts, hints, fees })
     if (filled > 0) log.info({ ...fieldsOf(gap), rows: filled }, 'rows were completed by their logs')

@@ -1,6 +1,12 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { deleteProof, type Heartbeat, readHeartbeat, saveHeartbeat } from '../../src/db/index/heartbeat.ts'
+import {
+  deleteProof,
+  type Heartbeat,
+  noteUnknownLogs,
+  readHeartbeat,
+  saveHeartbeat,
+} from '../../src/db/index/heartbeat.ts'
 import type { Database } from '../../src/db/pool.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'
@@ -82,6 +88,21 @@ test('a proof is deleted when a rollback goes below its block, on its chain', as
     `SELECT proven_number, proven_hash, proven_timestamp FROM looks WHERE chain_id = ${chainId}`,
   )
   expect(Object.values(rows[0] ?? {})).toEqual([null, null, null])
+})
+
+test('unknown logs are counted by their chain, and the newest one is kept, also without a topic', async () => {
+  await save(heartbeat)
+  await save(heartbeat, other)
+  const note = (...logs: Parameters<typeof noteUnknownLogs>[2]) =>
+    database.run((handle) => noteUnknownLogs(handle, chainId, logs))
+  await note()
+  expect((await read())?.unknownLogs).toBeNull()
+  await note({ topics: ['0xab'], blockNumber: 6n }, { topics: ['0xcd', '0xef'], blockNumber: 7n })
+  expect((await read())?.unknownLogs).toEqual({ many: 2n, topic: '0xcd', block: 7n })
+  await note({ topics: [], blockNumber: 8n })
+  await save(heartbeat)
+  expect((await read())?.unknownLogs).toEqual({ many: 3n, topic: null, block: 8n })
+  expect((await read(other))?.unknownLogs).toBeNull()
 })
 
 test('a heartbeat of an older version has endpoints without time and age', async () => {

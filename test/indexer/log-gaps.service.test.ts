@@ -8,7 +8,7 @@ import type { Database } from '../../src/db/pool.ts'
 import { createLogGaps } from '../../src/indexer/log-gaps.ts'
 import { createStep, type StepResult } from '../../src/indexer/step.ts'
 import { upstream } from '../../src/lib/errors.ts'
-import { createFakeChain, type FakeChain } from '../support/fake-log-chain.ts'
+import { createFakeChain, type FakeChain, UNKNOWN } from '../support/fake-log-chain.ts'
 import { CHAIN, leaseOf, openIndexDatabase, rowsOf } from '../support/index-writes.ts'
 
 /* Rows that were read without their log, and the job that reads the log later, over a chain in memory. */
@@ -213,6 +213,21 @@ test('a log is absent once all nodes have returned the range without it for ten 
   expect(await positions()).toEqual(['1 in 1', '2 in 1?'])
   await fill(openGaps())
   expect([await positions(), await stored()]).toEqual([['1 in 1', '2 in 1'], []])
+})
+
+test('a row whose log this release may not know is absent at once, what the log names is read again, and no node is blamed', async () => {
+  fake.create('event', 1)
+  await reachHead()
+  hideIds(1)
+  fake.mine(fake.created('position', 1), [UNKNOWN, { words: [1n] }])
+  await step()
+  expect(await positions()).toEqual(['1 in 2?'])
+  await rowsOf(database, 'DELETE FROM unobserved')
+  await fill()
+  expect([await stored(), await complete(), fake.faults()]).toEqual([['0..2 to 2 absent'], 2, []])
+  // Also the event of the named position.
+  const requested = await rowsOf(database, "SELECT subject || ' ' || id AS at FROM unobserved ORDER BY 1")
+  expect(requested.map(({ at }) => at)).toEqual(['chain 0', 'event 1', 'event 2', 'position 1'])
 })
 
 test('a log is not absent before ten minutes', async () => {

@@ -1,17 +1,18 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { parseLogs } from '../../src/chain/rpc/log-shape.ts'
 import type { LastIds } from '../../src/db/index/progress.ts'
 import type { Database } from '../../src/db/pool.ts'
 import { DuplicateRow, MissingRow } from '../../src/indexer/gaps.ts'
 import { fetchRange } from '../../src/indexer/range.ts'
 import { createRepair } from '../../src/indexer/repair.ts'
-import { createFakeChain, type FakeChain } from '../support/fake-log-chain.ts'
+import { createFakeChain, type FakeChain, jsonLog } from '../support/fake-log-chain.ts'
 import { openIndexDatabase, openWrites } from '../support/index-writes.ts'
 
 /* Ranges whose node left logs out, over a chain in memory. Only positions are created. */
 
 const none: LastIds = { event: null, deposit: null, position: null }
-const READ = 'row read from the state: no node returned its log'
+const READ = 'row read from the state: no node returned a log of it'
 
 let index: Awaited<ReturnType<typeof openIndexDatabase>>
 let database: Database
@@ -63,6 +64,16 @@ test('a range without a gap, after which nothing exists, is returned as it is', 
   // Two ids of each other kind, the next position, and position 0.
   expect(sent()).toEqual(['6 at 1'])
   expect(repair.problem()).toBeNull()
+})
+
+test('a missing row next to an unknown log is read at once, and no node is blamed', async () => {
+  hide(2)
+  fake.create('position', 1, 2, 3)
+  const head = fake.head()
+  const range = await fetchRange(fake.chain, { from: 0n, upTo: head.number, head })
+  const unknown = parseLogs([{ ...jsonLog(fake.chain.deployment.diamond, 'Paused', {}, head, 9), topics: [] }])
+  const { facts, gapFrom } = await repair.complete({ last: none, range: { ...range, unknown }, head })
+  expect([idsOf(facts), gapFrom, fake.faults()]).toEqual([[1, 3, 2], 1n, []])
 })
 
 test('a range that is known to be complete is not checked again', async () => {

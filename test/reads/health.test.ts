@@ -1,5 +1,7 @@
 import { DatabaseError } from 'pg'
+import { encodeEventTopics, type Hex } from 'viem'
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { protocolAbi } from '../../src/abi/protocol.generated.ts'
 import type { IndexHealth } from '../../src/db/index/health.ts'
 import { unavailable } from '../../src/lib/errors.ts'
 import { createMetrics } from '../../src/lib/metrics.ts'
@@ -113,6 +115,15 @@ test('an index is ready up to the largest lag and heartbeat age, and reports its
   }
   await expect(readinessOf(sources, 8453)).rejects.toThrow('2 s behind')
   expect(asked).toEqual([8453])
+})
+
+test.each<[Hex | null, string | null]>([
+  ['0xabab', '0xabab'],
+  [null, 'one without a topic'],
+  [encodeEventTopics({ abi: protocolAbi, eventName: 'PositionCreated' })[0], null],
+])('logs with the unknown topic %s raise an alarm that names %s', (topic, named) => {
+  const expected = named === null ? [] : [expect.stringContaining(`such as ${named} in block 7: install the release`)]
+  expect(alarms(beat({ unknownLogs: { many: 2n, topic, block: 7n } }))).toEqual(expected)
 })
 
 test('the faults of checks follow the alarms of an index', () => {

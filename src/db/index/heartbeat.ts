@@ -83,11 +83,14 @@ export const saveProblem = async (handle: Handle, chainId: ChainId, problem: str
 export const noteUnknownLogs = async (
   handle: Handle,
   chainId: ChainId,
-  many: number,
-  { topics: [topic], blockNumber }: Pick<RawLog, 'topics' | 'blockNumber'>,
+  logs: readonly Pick<RawLog, 'topics' | 'blockNumber'>[],
 ): Promise<void> => {
+  const newest = logs.at(-1)
+  if (newest === undefined) return
   const { unknownLogs } = work.heartbeats
-  const set = { unknownLogs: sql`${unknownLogs} + ${many}`, unknownTopic: topic ?? null, unknownBlock: blockNumber }
+  const { topics, blockNumber } = newest
+  const many = sql`${unknownLogs} + ${logs.length}`
+  const set = { unknownLogs: many, unknownTopic: topics[0] ?? null, unknownBlock: blockNumber }
   await handle.update(work.heartbeats).set(set).where(eq(work.heartbeats.chainId, chainId))
 }
 
@@ -117,8 +120,8 @@ export const readHeartbeat = async (handle: Handle, chainId: ChainId) => {
     nodes: NodeStatus.parse(row.endpoints),
   }
   const { unknownLogs: many, unknownTopic: topic, unknownBlock: block } = row
-  /** The newest log that no build knew, and how many there were; null without one. */
-  const unknownLogs = topic === null || block === null ? null : { many, topic, block }
+  /** The newest log that no build knew, whose topic is null without one, and how many there were; null for none. */
+  const unknownLogs = block === null ? null : { many, topic, block }
   return { ...heartbeat, unknownLogs, at: row.reportedAt, ageSeconds }
 }
 
