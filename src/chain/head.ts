@@ -95,6 +95,7 @@ export const createHead = (deps: {
   let dropped: { readonly hash: string; readonly endpoint: number; readonly at: number } | undefined
   const pace = createPace()
   const once = createSingleFlight<Block>()
+  const denial = isAlone ? 'it does not return' : 'no other node has'
 
   /** Reference blocks are a few seconds old: few reorgs reach them, and every node has them. */
   const keepReference = (block: Block, at: number): void => {
@@ -141,7 +142,7 @@ export const createHead = (deps: {
     const doubt = pace.doubt(claim, now())
     // Others may be a few blocks behind.
     if (block?.hash === claim.hash || doubt === null) return claim
-    penalize(endpoint, `no other node has its newest block ${claim.number}, and ${doubt}`)
+    penalize(endpoint, `${denial} its newest block ${claim.number}, and ${doubt}`)
     return block
   }
 
@@ -175,7 +176,7 @@ export const createHead = (deps: {
     const { endpoint, outcomes } = await node.sendBy({ ...batch, latest }, options)
     const claim = await claimIn((outcomes as unknown as { readonly latest: Outcome<Block | null> }).latest)
     const head = await check(claim, endpoint)
-    if (head?.hash !== claim.hash) throw unavailable(`a node claims block ${claim.number}, which no other node has`)
+    if (head?.hash !== claim.hash) throw unavailable(`a node claims block ${claim.number}: ${denial} it`)
     keep(head, endpoint, maxAgeMs)
     return { endpoint, outcomes, head }
   }

@@ -207,10 +207,10 @@ describe('what a node calls its newest block', () => {
       Object.assign(at, { height: 1_000_100, fork: 7 })
       if (others === 1) {
         // Two nodes of which one is wrong cannot agree, and nothing is read at either one's head.
-        expect(await poll(opened)).toBe('a node claims block 1000100, which no other node has')
+        expect(await poll(opened)).toBe('a node claims block 1000100: no other node has it')
         await expect(head.fresh()).rejects.toThrow('the nodes do not agree on the newest block: retry after 1 s')
       } else {
-        expect(await poll(opened)).toBe('a node claims block 1000100, which no other node has')
+        expect(await poll(opened)).toBe('a node claims block 1000100: no other node has it')
         expect(await head.fresh()).toEqual(block(104, 0))
       }
       expect(penalized[0]).toBe(
@@ -253,7 +253,7 @@ describe('what a node calls its newest block', () => {
     await poll(opened)
     opened.at.height = 1_000_100
     opened.endpoints.push(endpoint)
-    expect(await poll(opened)).toBe('a node claims block 1000100, which no other node has')
+    expect(await poll(opened)).toBe('a node claims block 1000100: it does not return it')
   })
 
   test('of the only node counts when it returns it by its number', async () => {
@@ -263,7 +263,7 @@ describe('what a node calls its newest block', () => {
     at.now += 1_000
     endpoints.push({ height: 101, fork: 0 })
     at.height = 1_000_100
-    expect(await poll(opened)).toBe('a node claims block 1000100, which no other node has')
+    expect(await poll(opened)).toBe('a node claims block 1000100: it does not return it')
     endpoints.splice(0, 1)
     expect(await poll(opened)).toBe(1_000_100)
   })

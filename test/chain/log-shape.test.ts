@@ -71,7 +71,10 @@ describe('parsing rejects', () => {
     const { [field]: _, ...without } = good
     expect(() => parseLogs([good, without])).toThrow(field)
     for (const value of garbage) {
-      const mayBe = (field === 'topics' && Array.isArray(value)) || (field === 'data' && value === `${word}00`)
+      const mayBe =
+        (field === 'topics' && Array.isArray(value)) ||
+        (field === 'data' && value === `${word}00`) ||
+        (field === 'blockHash' && value === null)
       if (!mayBe) expect(() => parseLogs([{ ...good, [field]: value }]), String(value)).toThrow(TypeError)
     }
   })
@@ -127,6 +130,12 @@ describe('odd forms of logs are understood:', () => {
   test('a log that a reorg removed is left out', () => {
     expect(read(parseLogs, at(1), at(2, { removed: true }), at(3, { removed: 'no' }))).toEqual([[1, 3], ['removed']])
     expect(read(parseLogs, { removed: true })).toEqual([[], ['removed']])
+  })
+
+  test('a log that is in no block yet is left out', () => {
+    const pending = { blockHash: null, blockNumber: null, transactionHash: null }
+    expect(read(parseLogs, at(1), at(2, pending), at(3))).toEqual([[1, 3], ['pending']])
+    expect(() => parseLogs([{ ...good, blockNumber: null }])).toThrow('blockNumber')
   })
 
   test('a log of the same block, transaction and index is left out, wherever it is', () => {

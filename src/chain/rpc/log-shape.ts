@@ -92,16 +92,26 @@ const withoutTwins = (logs: readonly RawLog[]): readonly RawLog[] => {
 /** Parses the result of `eth_getLogs`, as `parseLogs` does, and leaves out logs that appear twice at two indexes. */
 export const parseLogList = (raw: unknown): readonly RawLog[] => withoutTwins(parseLogs(raw))
 
+/** Why a log does not count: a reorg removed it, or it is in no block yet. */
+const leftOut = (log: unknown): 'removed' | 'pending' | null => {
+  if (!isRecord(log)) return null
+  if (log.removed === true) return 'removed'
+  return log.blockHash === null ? 'pending' : null
+}
+
 /**
  * Parses the logs of a receipt. `blockTimestamp`, which not every node adds, may be null. Logs that a reorg removed,
- * and repeated ones, are left out. Throws TypeError for any other shape.
+ * that are in no block yet, and repeated ones are left out. Throws TypeError for any other shape.
  */
 export const parseLogs = (raw: unknown): readonly RawLog[] => {
   if (raw instanceof ScannedLogs) return withoutRepeats(raw.logs)
   if (!Array.isArray(raw)) throw new TypeError('logs are not a list')
   const [toNumber, toTimestamp] = [toInteger(), toInteger()]
-  const kept = raw.filter((log: unknown) => !(isRecord(log) && log.removed === true))
-  if (kept.length < raw.length) noteOdd('removed')
+  const kept = raw.filter((log: unknown) => {
+    const why = leftOut(log)
+    if (why !== null) noteOdd(why)
+    return why === null
+  })
   const logs = kept.map((log: unknown) => {
     if (!isRecord(log)) throw new TypeError('a log is not an object')
     return {
