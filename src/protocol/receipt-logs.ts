@@ -3,7 +3,6 @@ import { erc20Abi } from '../abi/erc20.generated.ts'
 import { deployedLogsAbi, protocolAbi } from '../abi/protocol.generated.ts'
 import type { Deployment } from './chains.ts'
 import { entities, type Kind, perKind } from './entities.ts'
-import { isKnownTopic } from './logs.ts'
 import type { RawLog } from './packed-log.ts'
 import { type Scalar, scalarOf } from './scalars.ts'
 import { configuredTokens } from './tokens.ts'
@@ -135,8 +134,9 @@ const createdBy = (logs: readonly Logged[], diamond: Address): Effects['created'
   })
 }
 
+/** The protocol's logs that the ABI does not have, or has in another form. */
 const unknownIn = (logs: readonly RawLog[], diamond: Address): RawLog[] =>
-  logs.filter(({ address, topics }) => lower(address) === lower(diamond) && !isKnownTopic(topics[0]))
+  logs.filter((log) => lower(log.address) === lower(diamond) && ofProtocol(log) === null)
 
 const rawOf = ({ logIndex, topics, data }: RawLog): UnknownLog => {
   const shown: Hex = `0x${data.slice(2, 2 + MAX_UNKNOWN_BYTES * 2)}`
@@ -168,7 +168,7 @@ const failedOperations = (logs: readonly Logged[]): FailedOperation[] => {
   })
 }
 
-/** Decodes the logs of a receipt. Never throws: what is malformed is left out. */
+/** Decodes the logs of a receipt. Never throws. */
 export const effectsOf = (logs: readonly RawLog[], deployment: Deployment): Effects => {
   const named = namedLogs(logs, deployment)
   const unknown = unknownIn(logs, deployment.diamond)

@@ -136,6 +136,35 @@ describe('a log that is late', () => {
   })
 })
 
+test('a settlement that was observed without its log gets the transaction of the newest log up to its block', async () => {
+  fake.create('event', 1)
+  await reachHead()
+  hide('EventCreated', 'EventSettled')
+  fake.mine(fake.created('event', 2), ['EventSettled', { eventId: 1n }])
+  fake.mine(['EventSettled', { eventId: 1n }])
+  await reachHead()
+  const observed = [1, 2, 3].map((block) => `(8453, ${block}, 'settled', 1, 1, true, 5, ${block}, '\\x00')`)
+  await rowsOf(
+    database,
+    `INSERT INTO settlements (chain_id, seq, type, event_id, settled_at, triggered, settlement_price, block_number, block_hash)
+      VALUES ${observed.join()}`,
+  )
+  // The fee rates stay incomplete: otherwise everything would change.
+  prune(2n)
+  const since = await database.run(newestChange)
+  hide()
+  await fill()
+  const hashOf = async (table: string) =>
+    (await rowsOf(database, `SELECT encode(tx_hash, 'hex') AS tx FROM ${table} ORDER BY block_number`)).map(
+      ({ tx }) => tx,
+    )
+  const logged = await hashOf('settlement_logs')
+  expect(logged).toHaveLength(2)
+  expect(await hashOf('settlements')).toEqual([null, ...logged])
+  const changes = await database.run((handle) => changesAfter(handle, since))
+  expect(changes.flatMap(({ scopes }) => scopes)).toContain('settlements')
+})
+
 test('the block of a row becomes that of its log', async () => {
   hideIds(1, 2)
   const { number } = fake.create('position', 1)

@@ -147,6 +147,13 @@ describe('logs that the ABI does not have', () => {
     expect(found.created.position).toEqual([{ id: 2, owner }])
   })
 
+  test('are also those whose form the ABI does not have', () => {
+    const { address, topics, data } = position(diamond, 2n)
+    const found = effectsOf([unknown(address, topics, data.slice(0, -64) as Hex, 5)], deployment)
+    expect(found).toMatchObject({ createdIncomplete: true, logs: [], created: { position: [] } })
+    expect(found.unknownLogs).toMatchObject([{ logIndex: 5, topics }])
+  })
+
   test('are not those of other contracts, nor those that the index does not follow', () => {
     const other = emitted(diamond, 'OwnershipTransferred', { previousOwner: owner, newOwner: stranger })
     const found = effectsOf([unknown(usdc, [topic]), other, position(diamond, 2n)], deployment)

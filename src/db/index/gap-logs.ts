@@ -1,14 +1,15 @@
 import { kinds } from '../../protocol/entities.ts'
 import type { FeeLog, Hint } from '../../protocol/logs.ts'
 import { announce } from '../changes/changes.ts'
-import { type Touched, touchedByIds, touchedByMembers, union } from '../changes/scopes.ts'
+import { settlementsScope, type Touched, touchedByIds, touchedByMembers, touching, union } from '../changes/scopes.ts'
 import type { Database } from '../pool.ts'
 import type { StoredBlock } from '../stored.ts'
 import { completeFees, insertFees } from './fees.ts'
-import { writeHints } from './hints.ts'
+import { idsIn, writeHints } from './hints.ts'
 import { deferGap, fillRows, isSameGap, type LogGap, shortenGap } from './log-gaps.ts'
 import { byKind, holdAnchor } from './progress.ts'
 import { lockRefreshQueue } from './refresh-queue.ts'
+import { fillSettlements } from './settlements.ts'
 import type { Dated, DatedFact } from './write.ts'
 
 /** The logs of a gap from a block up to the newest one that was to be read. */
@@ -48,6 +49,8 @@ export const storeGapLogs = (
     await insertFees(handle, chainId, logs.fees)
     // No read waits for the refresh: the logs may be old.
     await writeHints(handle, chainId, logs.hints, null)
+    const settled = idsIn(logs.hints, 'event')
+    if ((await fillSettlements(handle, chainId, settled)) > 0) touched.push(touching(settlementsScope))
     const lacks = await shortenGap(handle, gap, logs.from)
     await announce(handle, chainId, union([...touched, await completeFees(handle, chainId)]))
     return { filled, lacks }

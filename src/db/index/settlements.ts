@@ -128,6 +128,20 @@ export const insertSettlementLogs = (handle: Handle, chainId: ChainId, hints: re
     sql`ON CONFLICT (chain_id, event_id, block_number) DO UPDATE SET tx_hash = excluded.tx_hash`,
   )
 
+/**
+ * Gives settlements of these events that were observed before their log was known the transaction of the newest log up to
+ * their block. Returns how many.
+ */
+export const fillSettlements = async (handle: Handle, chainId: ChainId, ids: readonly bigint[]): Promise<number> => {
+  const events = sql`ANY(${sql.param(ids.map(String))}::bigint[])`
+  const { rowCount } = await handle.execute(sql`UPDATE ${settlements} AS settled SET tx_hash = log.tx_hash
+    FROM ${settlementLogs} AS log
+    WHERE settled.chain_id = ${chainId} AND settled.event_id = ${events} AND settled.tx_hash IS NULL AND log.chain_id = settled.chain_id
+      AND log.event_id = settled.event_id AND log.block_number = (SELECT max(block_number) FROM ${settlementLogs}
+        WHERE chain_id = settled.chain_id AND event_id = settled.event_id AND block_number <= settled.block_number)`)
+  return rowCount ?? 0
+}
+
 /** The newest settlements of events up to a block, or at any, that are not reported as final. */
 const notFinal = (chainId: ChainId, upTo?: bigint) =>
   and(

@@ -567,9 +567,9 @@ export const plansFaults: Faults = {
     tests: ['test/protocol/receipt-logs.test.ts'],
     faults: [
       ['success !== false', 'success === false'],
-      ['lower(address) === lower(diamond) && !isKnownTopic', '!isKnownTopic'],
-      ['lower(address) === lower(diamond) && !isKnownTopic', 'address === diamond && !isKnownTopic'],
-      ['&& !isKnownTopic(topics[0]))', ')'],
+      ['lower(log.address) === lower(diamond) && ofProtocol', 'ofProtocol'],
+      ['lower(log.address) === lower(diamond) && ofProtocol', 'log.address === diamond && ofProtocol'],
+      ['&& ofProtocol(log) === null)', ')'],
       ['2 + MAX_UNKNOWN_BYTES * 2', 'MAX_UNKNOWN_BYTES * 2'],
       ['(data.length - shown.length) / 2', 'data.length - shown.length'],
       ['createdIncomplete: unknown.length > 0', 'createdIncomplete: unknown.length > 1'],
