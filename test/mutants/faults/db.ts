@@ -744,7 +744,7 @@ export const dbFaults: Faults = {
       ['      touched.push(await touchedByIds(handle, chainId, kind, ids))\n', ''],
       ['    await insertFees(handle, chainId, logs.fees)\n', ''],
       ['    await writeHints(handle, chainId, logs.hints, null)\n', ''],
-      ['> 0) touched.push(touching(settlementsScope))', '> 1) touched.push(touching(settlementsScope))'],
+      ['> 0) touched.push(touching(settlementsScope))', '< 0) touched.push(touching(settlementsScope))'],
       ["const settled = idsIn(logs.hints, 'event')", 'const settled: bigint[] = []'],
       ['await writeHints(handle, chainId, logs.hints, null)', 'await writeHints(handle, chainId, logs.hints, 0n)'],
       ['union([...touched, await completeFees(handle, chainId)])', 'union(touched)'],
