@@ -24,7 +24,6 @@ import { changeStream } from './change-stream.ts'
 import { trustsProxy } from './client.ts'
 import { BODY_LIMIT, type Limits, MAX_PARAM_LENGTH } from './limits.ts'
 import { contentEncodings } from './plugins/content-encoding.ts'
-import { deprecation } from './plugins/deprecation.ts'
 import { errors, routerError, socketError } from './plugins/errors.ts'
 import { headers, preflights } from './plugins/headers.ts'
 import { metrics as measured } from './plugins/metrics.ts'
@@ -167,7 +166,6 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   })
   await app.register(errors)
   await app.register(shedding, { limits, refused })
-  await app.register(deprecation)
   await app.register(urls)
   await app.register(contentEncodings)
   await app.register(openapi, { chainIds: [...chains.keys()] })

@@ -67,7 +67,6 @@ const describe = (schemas: Schemas, responses: Responses, error: JsonSchema, rou
     summary: operation.summary,
     description: operation.description,
     tags: [operation.tag],
-    ...(route.deprecated && { deprecated: true }),
     ...(operation.bearer === true && { security: [{ bearer: [] }] }),
     ...(ofPath.length + ofQuery.length > 0 && { parameters: [...ofPath, ...ofQuery] }),
     ...(body && {

@@ -5,7 +5,6 @@ export type Route = {
   readonly method: string
   readonly url: string
   readonly operation: Operation
-  readonly deprecated: boolean
   readonly schema: RouteSchema
   /** Largest body in bytes. */
   readonly bodyLimit: number

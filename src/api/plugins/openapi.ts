@@ -19,11 +19,10 @@ type Options = { readonly chainIds: readonly ChainId[] }
 export const openapi = fp<Options>(async (app, { chainIds }) => {
   const routes: Route[] = []
   app.addHook('onRoute', ({ method, url, schema, config, bodyLimit = BODY_LIMIT }) => {
-    const { operation, deprecated } = config ?? {}
+    const { operation } = config ?? {}
     // A HEAD route is part of its GET.
     if (operation === undefined || method === 'HEAD') return
-    const described = { method: String(method), url, schema: schema as RouteSchema, operation, bodyLimit }
-    routes.push({ ...described, deprecated: deprecated !== undefined })
+    routes.push({ method: String(method), url, schema: schema as RouteSchema, operation, bodyLimit })
   })
 
   let description: Description | undefined

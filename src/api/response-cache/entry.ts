@@ -44,7 +44,7 @@ const PER_RESPONSE =
   /^(?:x-request-id|server-timing|ratelimit-.*|x-data-source|x-block-.*|x-index-lag|content-length|content-encoding|connection|keep-alive|date|transfer-encoding)$/
 
 /** Headers of a 304: those that may differ from the cached response, and those that a browser needs to read it. */
-const IN_304 = /^(?:access-control-|vary$|etag$|cache-control$|x-transaction$|deprecation$|sunset$)/
+const IN_304 = /^(?:access-control-|vary$|etag$|cache-control$|x-transaction$)/
 
 /** Converts a header object to a list. Headers without a value are left out. */
 export const listOf = (headers: Readonly<Record<string, unknown>>): string[] =>

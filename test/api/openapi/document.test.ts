@@ -17,7 +17,7 @@ import { BodyChainId, OfChain, PathChainId } from '../../../src/protocol/chains.
 const routeOf = (id: string, own: Partial<Operation> = {}, rest: Partial<Route> = {}): Route => {
   const operation = { id, tag: 'Service', summary: 'One', description: 'One.', ...own }
   const schema = route(operation, envelope(z.boolean())).schema
-  return { method: 'GET', url: `/v1/${id}`, operation, schema, deprecated: false, bodyLimit: 65_536, ...rest }
+  return { method: 'GET', url: `/v1/${id}`, operation, schema, bodyLimit: 65_536, ...rest }
 }
 
 describe('a description', () => {
@@ -82,22 +82,17 @@ describe('a description', () => {
   test('of a response may gain fields, and a body has only its own', () => {
     const closed = z.strictObject({ symbol: z.string() })
     const response = { ...routeOf('x').schema.response, 200: envelope(closed) }
-    const given = routeOf(
-      'getThing',
-      {},
-      { method: 'POST', schema: schemaOf({ body: closed, response }), deprecated: true },
-    )
-    const { requestBody, responses, deprecated } = describedAs(
+    const given = routeOf('getThing', {}, { method: 'POST', schema: schemaOf({ body: closed, response }) })
+    const { requestBody, responses } = describedAs(
       given,
       { body: { symbol: 'A' }, response: { data: { chainId: 1 } } },
       [56],
     )
-    expect([requestBody.description, deprecated]).toEqual(['At most 65536 bytes', true])
+    expect(requestBody.description).toBe('At most 65536 bytes')
     const [sent, received] = [requestBody, responses[200]].map(({ content }) => content['application/json'])
     expect(sent).toMatchObject({ schema: { additionalProperties: false }, example: { symbol: 'A' } })
     expect(received.schema.properties.data).not.toHaveProperty('additionalProperties')
     expect(received.example).toEqual({ data: { chainId: 56 } })
-    expect(describedAs(routeOf('getThing'), { response: {} })).not.toHaveProperty('deprecated')
   })
 
   test('of an operation has its headers, links and security, where it has any', () => {

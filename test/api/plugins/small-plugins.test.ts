@@ -4,7 +4,6 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { contentEncodings } from '../../../src/api/plugins/content-encoding.ts'
-import { deprecation } from '../../../src/api/plugins/deprecation.ts'
 import { errors } from '../../../src/api/plugins/errors.ts'
 import { headers, preflights } from '../../../src/api/plugins/headers.ts'
 import { timing, tracing } from '../../../src/api/plugins/timing.ts'
@@ -53,43 +52,6 @@ test('the message about an encoding repeats at most 40 characters of it', async 
   const headers = { 'content-type': 'application/json', 'content-encoding': 'x'.repeat(41) }
   const { error } = (await app.inject({ method: 'POST', url: '/body', headers, payload: '{}' })).json()
   expect(error.message).toMatch(/, got x{40}: send it uncompressed/)
-})
-
-const config = (since: string, sunset: string) => ({ deprecated: { since: new Date(since), sunset: new Date(sunset) } })
-
-test('a deprecated route announces its dates, its errors included, and other routes announce nothing', async () => {
-  const app = await open(async (it) => {
-    await it.register(errors)
-    await it.register(deprecation)
-    const notice = config('2027-01-31T00:00:00Z', '2027-08-01T00:00:00Z')
-    it.get('/v1/old', { config: notice }, async ({ query }) => {
-      if ('fail' in Object(query)) throw new Error('a bug')
-      return 'a'
-    })
-    it.get('/v1/other', async () => 'a')
-  })
-  const announced = { deprecation: '@1801353600', sunset: 'Sun, 01 Aug 2027 00:00:00 GMT' }
-  const link = '<../v1/changelog>; rel="deprecation"; type="application/json"'
-  expect((await app.inject('/v1/old')).headers).toMatchObject({ ...announced, link })
-  const failed = await app.inject('/v1/old?fail')
-  expect([failed.statusCode, failed.headers]).toMatchObject([
-    500,
-    { ...announced, link: expect.stringContaining(link) },
-  ])
-  expect(failed.headers.link).toContain(', <../v1/docs/guide/errors#internal_error>; rel="help"')
-  for (const name of ['deprecation', 'sunset', 'link'])
-    expect((await app.inject('/v1/other')).headers).not.toHaveProperty(name)
-})
-
-test.each([
-  ['2027-01-15T00:00:00Z', '2027-07-15T00:00:00Z', true],
-  ['2027-01-15T00:00:00Z', '2027-07-14T23:59:59Z', false],
-  ['2027-08-31T00:00:00Z', '2028-03-02T00:00:00Z', true],
-])('a route that is deprecated at %s may be removed at %s: %s', async (since, sunset, isAllowed) => {
-  const app = await open((it) => it.register(deprecation).after())
-  const mount = () => app.get('/v1/old', { config: config(since, sunset) }, async () => 'a')
-  if (isAllowed) expect(mount).not.toThrowError()
-  else expect(mount).toThrowError(/^\/v1\/old may not be removed before 2027-07-15T00:00:00.000Z: set a later sunset$/)
 })
 
 test('every response has the standard headers, and preflights are answered', async () => {

@@ -3,7 +3,7 @@ import type { Reply } from './ask.ts'
 
 /** Headers that two APIs send alike at any block. */
 const AGREED = [
-  ...['content-type', 'cache-control', 'vary', 'x-data-source', 'x-stale', 'deprecation', 'sunset', 'retry-after'],
+  ...['content-type', 'cache-control', 'vary', 'x-data-source', 'x-stale', 'retry-after'],
   ...[
     'access-control-allow-origin',
     'access-control-expose-headers',

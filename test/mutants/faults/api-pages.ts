@@ -44,7 +44,6 @@ export const pageFaults: Faults = {
       ["schemas.convert(schema.body, 'input')", "schemas.convert(schema.body, 'output')"],
       ["schemas.convert(schema.response[200], 'output')", "schemas.convert(schema.response[200], 'input')"],
       ['    if (!isDeepStrictEqual(responses[name] ?? response, response)) throw', '    if (false) throw'],
-      ['...(route.deprecated && { deprecated: true })', '...(!route.deprecated && { deprecated: true })'],
       ['operation.bearer === true && {', 'operation.bearer !== true && {'],
       ['ofPath.length + ofQuery.length > 0', 'ofPath.length > 0'],
       ['[...ofPath, ...ofQuery]', '[...ofQuery, ...ofPath]'],

@@ -16,20 +16,6 @@ export const pluginFaults: Faults = {
       [', status: 415 }', ' }'],
     ],
   },
-  'src/api/plugins/deprecation.ts': {
-    tests: small,
-    faults: [
-      ['if (sunset < earliest)', 'if (sunset <= earliest)'],
-      [
-        'earliest.setUTCMonth(earliest.getUTCMonth() + NOTICE_MONTHS)',
-        'earliest.setUTCMonth(earliest.getUTCMonth() + 5)',
-      ],
-      ['since.getTime() / 1000', 'since.getTime()'],
-      ['sunset: sunset.toUTCString()', 'sunset: since.toUTCString()'],
-      ['        ...headers,\n', ''],
-      ["relativeUrl(url, 'v1/changelog')", "relativeUrl('/', 'v1/changelog')"],
-    ],
-  },
   'src/api/plugins/headers.ts': {
     tests: small,
     faults: [

@@ -157,8 +157,7 @@ export const responseCacheFaults: Faults = {
     faults: [
       ['|x-index-lag|', '|'],
       ['|ratelimit-.*', ''],
-      ['x-transaction$|', ''],
-      ['|sunset$', ''],
+      ['|x-transaction$', ''],
       ['vary$', 'vary'],
       ['list[at - (at % 2)]', 'list[at]'],
       ['value === undefined ? []', 'value == null || value === 0 ? []'],

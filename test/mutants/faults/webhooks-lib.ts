@@ -439,37 +439,13 @@ export const libFaults: Faults = {
     ],
   },
   'src/lib/serve.ts': {
-    tests: ['test/lib/watchdog.test.ts'],
+    tests: ['test/lib/serve.test.ts'],
     faults: [
       ['const delay = drainMs + stopWithinMs', 'const delay = stopWithinMs'],
       ['    await closers.close()\n  })', '    void closers.close()\n  })'],
       ['    await closers.close()\n    throw fault', '    throw fault'],
-      ['    endWithin(delay + killAfterMs, log)\n    if (err)', '    if (err)'],
       ['    throw fault\n', ''],
       ['      void grace.close()\n', ''],
-    ],
-  },
-  'src/lib/watchdog.ts': {
-    tests: ['test/lib/watchdog.test.ts'],
-    faults: [
-      ['  watcher.unref()\n', ''],
-      ['Atomics.load(state, 1) === 1', 'false'],
-      ['isBeating ? 0 : silentMs', 'silentMs'],
-      ['Math.min(now - last, 2 * beatMs)', 'now - last'],
-      ['silentMs < hungAfterMs', 'silentMs < 100 * hungAfterMs'],
-      ['inspector.url() === undefined ? 0 : 1', '0'],
-      [
-        '    clearInterval(beating)\n',
-        '',
-        'the timer does not keep the process, and nothing reads the heartbeat afterwards',
-      ],
-      ['    Atomics.add(state, 0, 1)\n', ''],
-      ['Math.ceil(ms / 100)', 'Math.ceil(ms)'],
-      [
-        'detached: true',
-        'detached: false',
-        'the shell outlives the process also in its group, unless a terminal ends the group',
-      ],
     ],
   },
 }
