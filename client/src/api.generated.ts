@@ -1864,27 +1864,12 @@ export interface components {
                 ageSeconds: number;
             } | null;
             /**
-             * @deprecated
-             * @description Deprecated; use `heartbeat`
-             */
-            look: {
-                /** @description Unix seconds */
-                at: number;
-                /** @description Seconds */
-                ageSeconds: number;
-            } | null;
-            /**
              * @description `logs` when the index follows logs, `ids` when no node serves logs and ids are polled
              * @enum {string|null}
              */
             source: "logs" | "ids" | null;
             /** @description The problem that prevents a proof of the index; null when there is none */
             problem: string | null;
-            /**
-             * @deprecated
-             * @description Deprecated; use `problem`
-             */
-            trouble: string | null;
             /** @description The entities that are queued to be read again */
             observations: {
                 /** @description Number of records that wait to be read again */
@@ -1934,11 +1919,6 @@ export interface components {
                 compares: string[];
                 /** @description The columns that only the `audit` command compares, and those with no counterpart on the chain */
                 notCompared: string[];
-                /**
-                 * @deprecated
-                 * @description Deprecated; use `notCompared`
-                 */
-                comparesNot: string[];
             } | null;
             /** @description The nodes as seen by the worker and by this process */
             endpoints: {
@@ -1961,11 +1941,6 @@ export interface components {
              * @enum {string}
              */
             rank: "ok" | "incomplete logs" | "lagging" | "penalized" | "stale" | "paused" | "wrong chain" | "unknown";
-            /**
-             * @deprecated
-             * @description Deprecated; use `rank`. `forgetful` is `incomplete logs`, `doubted` is `penalized`, `resting` is `paused`, `unseen` is `unknown`
-             */
-            state: string;
             /** @description Block number */
             height: number | null;
             /** @description Seconds */
@@ -1974,11 +1949,6 @@ export interface components {
             width: number;
             /** @description Requests that the node has refused as not supported, by kind */
             missingCapabilities: string[];
-            /**
-             * @deprecated
-             * @description Deprecated; use `missingCapabilities`
-             */
-            lacks: string[];
             /** @description The last error of the node; null when there was none */
             fault: string | null;
         };
@@ -1994,12 +1964,6 @@ export interface components {
              * @enum {string}
              */
             result: "pending" | "pass" | "fail";
-            /**
-             * @deprecated
-             * @description Deprecated; use `result`. `waiting` is `pending`, `right` is `pass`, `wrong` is `fail`
-             * @enum {string}
-             */
-            state: "waiting" | "right" | "wrong";
             /** @description Unix seconds */
             at: number | null;
             /** @description What is wrong and how to correct it */

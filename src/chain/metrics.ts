@@ -1,7 +1,7 @@
 import { Counter, Histogram } from 'prom-client'
 import { DURATIONS, type Metrics, show } from '../lib/metrics.ts'
 import type { Chain } from './chain.ts'
-import { type EndpointStatus, endpointRanks, endpointStates } from './endpoints/status.ts'
+import { type EndpointStatus, endpointRanks } from './endpoints/status.ts'
 import { NodeUnreachable } from './rpc/errors.ts'
 import { nodeRequests } from './rpc/request-channel.ts'
 
@@ -74,13 +74,6 @@ export const measureChains = (metrics: Metrics, chains: ReadonlyMap<number, Chai
       labels: ['chain', 'node', 'rank'],
       of: (all) =>
         all.flatMap((it) => endpointRanks.map((rank) => [{ ...of(it), rank }, it.node.rank === rank ? 1 : 0])),
-    },
-    {
-      name: 'fx_node_state',
-      help: 'Deprecated, use fx_node_rank: the same under the old names of the ranks',
-      labels: ['chain', 'node', 'state'],
-      of: (all) =>
-        all.flatMap((it) => endpointStates.map((state) => [{ ...of(it), state }, it.node.state === state ? 1 : 0])),
     },
   ])
   show(metrics, () => [...chains.values()], [

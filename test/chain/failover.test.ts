@@ -20,7 +20,7 @@ const timeoutMs = 599
 
 const nodeOf = (...urls: string[]) => nodeWithin(timeoutMs, ...urls)
 
-const states = (node: ReturnType<typeof nodeOf>) => node.status().endpoints.map(({ state }) => state)
+const states = (node: ReturnType<typeof nodeOf>) => node.status().endpoints.map(({ rank }) => rank)
 
 const errors =
   (code: number, message: string): Reply =>
@@ -146,7 +146,7 @@ test("the status of a node contains its last fault, without the node's address",
   await chain.send({ id: getChainId() })
   node.refuse(() => ({ code: -32_000, message: `header not found at ${node.url}` }))
   await chain.send({ id: getChainId() })
-  expect(chain.status().endpoints).toMatchObject([{ index: 0, state: 'ok', fault: 'header not found at <node>' }])
+  expect(chain.status().endpoints).toMatchObject([{ index: 0, rank: 'ok', fault: 'header not found at <node>' }])
 })
 
 test('the answers of a batch are matched to its requests even if the node reorders them', async () => {
@@ -179,7 +179,7 @@ describe('a first node that', () => {
     first.say(() => 'hang')
     await eventually('it is out of rotation', async () => {
       await node.send({ id: getChainId() })
-      return states(node).join() === 'resting,ok'
+      return states(node).join() === 'paused,ok'
     })
     // Probes run in addition to the calls and detect the recovery; no call waits for them. The count is one if the
     // first node was slow before it hung.
@@ -236,7 +236,7 @@ test('if every node hangs, callers are rejected at once, except the few whose re
   for (const each of nodes) each.say(() => 'hang')
   await eventually('both are out of rotation', async () => {
     await node.send({ id: getChainId() }).catch(() => {})
-    return states(node).join() === 'resting,resting'
+    return states(node).join() === 'paused,paused'
   })
   for (const each of nodes) each.requests()
   await Promise.all(

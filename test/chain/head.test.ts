@@ -26,7 +26,7 @@ const headOf = async (...nodes: readonly ScriptedNode[]) => {
     maxAgeMs: 200,
     now: () => clock.now,
   })
-  const states = (): string[] => registry.status().endpoints.map(({ state }) => state)
+  const states = (): string[] => registry.status().endpoints.map(({ rank }) => rank)
   /** Advances the clock and returns the number of the newest block, which is requested again. */
   const next = async (afterMs = 201): Promise<bigint> => {
     clock.now += afterMs
@@ -116,7 +116,7 @@ test('a first node that is alone on a fork is penalized, and the head is that of
   forked(first)
   await head.next()
   expect((await head.latest()).hash).toBe(hash)
-  expect(head.states()).toEqual(['doubted', 'ok'])
+  expect(head.states()).toEqual(['penalized', 'ok'])
   first.requests()
   await head.next()
   expect(first.requests()).toEqual([])
@@ -154,7 +154,7 @@ test('a node is penalized when no node has its newest block twice in a row; a si
   head.drop(await head.latest())
   expect(head.states()).toEqual(['ok', 'ok'])
   head.drop(await head.latest())
-  expect(head.states()).toEqual(['doubted', 'ok'])
+  expect(head.states()).toEqual(['penalized', 'ok'])
 })
 
 test('a slow answer never overwrites a newer one, because no request is sent while one is pending', async () => {

@@ -59,7 +59,7 @@ test('the only node is used again within four seconds of its recovery, at any mo
       }
     })
     await sleep(afterMs)
-    expect(chain.status().endpoints[0]?.state).toBe('resting')
+    expect(chain.status().endpoints[0]?.rank).toBe('paused')
     node.heal()
     hangs = false
     const [took] = await Promise.all([untilAnswered(chain), ...readers])
@@ -79,11 +79,11 @@ test('a node that served another chain is asked again five seconds after that, a
   const chain = nodeOf([first.url, second.url])
   const by = async (): Promise<number> => (await chain.sendBy({ head: getBlock('latest') })).endpoint
   expect(await by()).toBe(1)
-  expect(chain.status().endpoints[0]?.state).toBe('wrong chain')
+  expect(chain.status().endpoints[0]?.rank).toBe('wrong chain')
   first.chainId = 8453
   vi.advanceTimersByTime(4_999)
   for (let times = 0; times < 5; times += 1) expect(await by()).toBe(1)
-  expect(chain.status().endpoints[0]?.state).toBe('wrong chain')
+  expect(chain.status().endpoints[0]?.rank).toBe('wrong chain')
   vi.advanceTimersByTime(1)
   await eventually('it is asked again', async () => (await by()) === 0)
 })
@@ -133,7 +133,7 @@ test('no reader uses a connection that died while the node was unreachable', asy
   wire.cut()
   await eventually('it is out of rotation', async () => {
     await readers(2)
-    return chain.status().endpoints[0]?.state === 'resting'
+    return chain.status().endpoints[0]?.rank === 'paused'
   })
   wire.mend()
   expect(await untilAnswered(chain)).toBeLessThan(4_000)

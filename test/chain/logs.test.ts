@@ -75,11 +75,11 @@ test('a node without getLogs is asked once, and from then on only the node that 
   await chain.logs()
   await eventually('both are known', async () => {
     await chain.ranked([])
-    return chain.status().endpoints.every(({ state }) => state === 'ok')
+    return chain.status().endpoints.every(({ rank }) => rank === 'ok')
   })
   for (let times = 0; times < 5; times += 1) await chain.logs()
   expect(without.widths().length).toBeLessThanOrEqual(1)
-  expect(chain.status()).toMatchObject({ hasLogs: true, endpoints: [{ state: 'ok', width: 2_000n }, { lacks: [] }] })
+  expect(chain.status()).toMatchObject({ hasLogs: true, endpoints: [{ rank: 'ok', width: 2_000n }, { missing: [] }] })
 })
 
 test.each([
@@ -94,7 +94,7 @@ test.each([
   await expect(chain.logs()).rejects.toThrow()
   while (chain.status().hasLogs) await expect(chain.logs()).rejects.toThrow()
   expect(node.widths()).toEqual(widths)
-  expect(chain.status()).toMatchObject({ hasLogs: false, endpoints: [{ state: 'ok', lacks: ['logs'] }] })
+  expect(chain.status()).toMatchObject({ hasLogs: false, endpoints: [{ rank: 'ok', missing: ['logs'] }] })
   await expect(chain.logs()).rejects.toThrow('no node of chain 8453 serves logs')
   expect(node.widths()).toEqual([])
 })
@@ -135,7 +135,7 @@ test('an answer above the size limit is not read to its end and is requested in 
   const chain = chainOf(node.url)
   expect((await chain.logs()).last.number).toBe(999n)
   expect(node.widths()).toEqual([2_000, 1_000])
-  expect(chain.status().endpoints).toMatchObject([{ state: 'ok' }])
+  expect(chain.status().endpoints).toMatchObject([{ rank: 'ok' }])
 })
 
 test('an empty answer of a node without the last block is not used, and another node is asked', async () => {

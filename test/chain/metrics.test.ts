@@ -12,8 +12,8 @@ import { partOfChain } from '../support/fake-log-chain.ts'
 type EndpointStatus = ChainStatus['endpoints'][number]
 
 const endpoint = (index: number, changes: Partial<EndpointStatus> = {}): EndpointStatus => ({
-  ...{ index, rank: 'ok', state: 'ok', height: 100n, width: 1n, batch: 1, missing: [], lacks: [] },
-  ...{ penalty: null, doubt: null, fault: null, ...changes },
+  ...{ index, rank: 'ok', height: 100n, width: 1n, batch: 1, missing: [] },
+  ...{ penalty: null, fault: null, ...changes },
 })
 
 const open = (chains: Readonly<Record<number, Partial<ChainStatus>>>) => {
@@ -40,13 +40,13 @@ const open = (chains: Readonly<Record<number, Partial<ChainStatus>>>) => {
   }
 }
 
-test('each node has its height, its distance to the highest of its chain, and its rank under both names', async () => {
+test('each node has its height, its distance to the highest of its chain, and its rank', async () => {
   const { samples, all } = open({
     8453: {
       endpoints: [
-        endpoint(0, { height: 97n, rank: 'lagging', state: 'lagging' }),
-        endpoint(1, { height: 100n, rank: 'penalized', state: 'doubted' }),
-        endpoint(2, { height: null, rank: 'unknown', state: 'unseen' }),
+        endpoint(0, { height: 97n, rank: 'lagging' }),
+        endpoint(1, { height: 100n, rank: 'penalized' }),
+        endpoint(2, { height: null, rank: 'unknown' }),
         endpoint(3, { height: 99n }),
       ],
     },
@@ -68,13 +68,6 @@ test('each node has its height, its distance to the highest of its chain, and it
     '{chain="8453",node="3",rank="ok"} 1',
   ])
   expect(await all('fx_node_rank')).toBe(5 * 8)
-  expect((await samples('fx_node_state')).toSorted()).toEqual([
-    '{chain="56",node="0",state="ok"} 1',
-    '{chain="8453",node="0",state="lagging"} 1',
-    '{chain="8453",node="1",state="doubted"} 1',
-    '{chain="8453",node="2",state="unseen"} 1',
-    '{chain="8453",node="3",state="ok"} 1',
-  ])
   expect([await samples('fx_chain_halted'), await all('fx_chain_halted')]).toEqual([['{chain="56"} 1'], 2])
 })
 

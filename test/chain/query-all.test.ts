@@ -32,9 +32,9 @@ const chainOf = async (...urls: string[]) => {
   onTestFinished(chain.close)
   await eventually('all are known', async () => {
     await chain.send({ id: getChainId() })
-    return chain.status().endpoints.every(({ state }) => state === 'ok')
+    return chain.status().endpoints.every(({ rank }) => rank === 'ok')
   })
-  return { ...chain, states: () => chain.status().endpoints.map(({ state }) => state), lines }
+  return { ...chain, states: () => chain.status().endpoints.map(({ rank }) => rank), lines }
 }
 
 /** A node with another block at every height. */
@@ -113,7 +113,7 @@ test('an endpoint that lags or lacks a needed capability is not asked', async ()
   expect(await hashes(chain)).toEqual([[1, 7]])
   // A penalized endpoint makes no other one lag, so both are asked.
   chain.penalize(1, 'its head is implausible')
-  expect(chain.states()).toEqual(['ok', 'doubted'])
+  expect(chain.states()).toEqual(['ok', 'penalized'])
   expect(await hashes(chain)).toEqual([
     [0, 7],
     [1, 7],
@@ -140,8 +140,8 @@ test('an endpoint that contradicts is identified by its index and asked last fro
   chain.penalize(endpoint, `another block 7 at ${wrong.url}`)
   chain.penalize(endpoint, 'another block 8')
   expect(chain.status().endpoints).toMatchObject([
-    { state: 'doubted', doubt: 'another block 7 at <node>' },
-    { state: 'ok', doubt: null },
+    { rank: 'penalized', penalty: 'another block 7 at <node>' },
+    { rank: 'ok' },
   ])
   const warned = chain.lines.filter(({ why }) => why !== undefined)
   expect(warned).toMatchObject([{ level: 40, node: 0, msg: 'node is penalized and asked last', times: 1, seconds: 5 }])
@@ -170,7 +170,7 @@ test('a slow endpoint is not paused because a penalized one was faster', async (
   const onlyProbes: Reply = ([first]) => (first?.method === 'eth_chainId' ? null : 'hang')
   slow.say(onlyProbes)
   for (let times = 0; times < 3; times += 1) expect((await chain.sendBy({ block: getBlock(7n) })).endpoint).toBe(1)
-  expect(chain.states()).toEqual(['ok', 'doubted'])
+  expect(chain.states()).toEqual(['ok', 'penalized'])
 })
 
 test('the only endpoint is used even while it is penalized', async () => {
@@ -179,5 +179,5 @@ test('the only endpoint is used even while it is penalized', async () => {
   chain.penalize(0, 'another block 7')
   expect(await chain.send({ id: getChainId() })).toEqual({ id: { ok: true, value: 8453 } })
   expect(await hashes(chain)).toEqual([[0, 7]])
-  expect(chain.states()).toEqual(['doubted'])
+  expect(chain.states()).toEqual(['penalized'])
 })

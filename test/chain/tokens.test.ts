@@ -52,7 +52,7 @@ const openToken = async (answers: Contract, configured: Partial<Deployment> = {}
   onTestFinished(() => chain.close())
   const clock = { now: START }
   const tokens = createTokens(new Map([[chainId, chain]]), () => clock.now)
-  const states = () => chain.status().endpoints.map(({ state }) => state)
+  const states = () => chain.status().endpoints.map(({ rank }) => rank)
   return {
     ...{ chain, node, clock, states },
     ask: () => tokens.ask(chainId, token),

@@ -34,8 +34,8 @@ const read = (chain = chainId) => database.run((handle) => readHeartbeat(handle,
 const dropProof = (number: bigint) => database.transaction((handle) => deleteProof(handle, chainId, number))
 
 const endpoint = {
-  ...{ index: 0, state: 'used', height: 2n ** 60n, timestamp: 5n, heightAgeSeconds: 1.5, width: 2_000n },
-  ...{ lacks: ['logs'], fault: 'no answer' },
+  ...{ index: 0, rank: 'used', height: 2n ** 60n, timestamp: 5n, heightAgeSeconds: 1.5, width: 2_000n },
+  ...{ missing: ['logs'], fault: 'no answer' },
 }
 const heartbeat: Heartbeat = {
   ...{ head: blockOf(20n), isQuiet: true, proven: blockOf(18n), source: 'logs', problem: 'the head is old' },

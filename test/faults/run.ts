@@ -63,13 +63,12 @@ const ofEveryVariant = '1,1-mix,2,2-wrong-hashes,2-deep,3,4,6,7,8,11,feed'
 
 /**
  * `npm run faults -- [--target 1,2] [--variant NAME] [--seeds 20] [--seed N] [--long]` prints one line per target and
- * chain, and how to repeat each failure. `--bar` is a deprecated alias of `--target`.
+ * chain, and how to repeat each failure.
  */
 const main = async (): Promise<void> => {
   const { values } = parseArgs({
     options: {
       target: { type: 'string' },
-      bar: { type: 'string' },
       variant: { type: 'string', default: 'reference' },
       seeds: { type: 'string', default: '20' },
       seed: { type: 'string' },
@@ -82,7 +81,7 @@ const main = async (): Promise<void> => {
   if (!isVariant(variant))
     throw new RangeError(`unknown variant ${variant}: choose one of ${Object.keys(variants).join(', ')}`)
   const all = variant === 'reference' ? Object.keys(targets).join() : ofEveryVariant
-  const chosen = (values.target ?? values.bar ?? all).split(',').map((name) => {
+  const chosen = (values.target ?? all).split(',').map((name) => {
     const target = targets[name]
     if (target === undefined)
       throw new RangeError(`unknown target ${name}: choose from ${Object.keys(targets).join(', ')}`)

@@ -364,7 +364,7 @@ describe('a difference that is not confirmed', () => {
     away.honest()
     await eventually('both are up', async () => {
       await both.head()
-      return both.status().endpoints.every(({ state }) => state === 'ok')
+      return both.status().endpoints.every(({ rank }) => rank === 'ok')
     })
     expect((await round(confirm)).alarmed).toMatchObject([{ repaired: true }])
     expect(await differences()).toEqual([])

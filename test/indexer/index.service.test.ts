@@ -352,7 +352,7 @@ long('one node of two that returns other hashes causes no rollback and does not 
     for (let steps = 0; steps < 4; steps += 1) expect((await step(lease)).left).not.toBe('work')
   }
   await converge(step)
-  expect(chain.status().endpoints.map(({ state }) => state)).toEqual(['doubted', 'ok'])
+  expect(chain.status().endpoints.map(({ rank }) => rank)).toEqual(['penalized', 'ok'])
   expect(await counts()).toMatchObject({ positions: 10 })
 })
 

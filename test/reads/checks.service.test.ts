@@ -49,7 +49,7 @@ const open = (protocol: typeof reference, wrong: Wrong = {}) => {
   const checks = createChecks({ chains: new Map([[8453, chain]]), pricing, writes: diamondFunctions, log })
   return {
     lines,
-    states: () => Object.fromEntries(checks.of(8453).map(({ check, state }) => [check, state])),
+    states: () => Object.fromEntries(checks.of(8453).map(({ check, result }) => [check, result])),
     async faults() {
       await checks.runAll()
       return Object.fromEntries(checks.of(8453).flatMap(({ check, fault }) => (fault === null ? [] : [[check, fault]])))
@@ -73,8 +73,8 @@ const within = async <T>(
 }
 
 const names = ['nodes', 'startBlock', 'functions', 'tokens', 'paymentTokens', 'signer', 'signing']
-const right = Object.fromEntries(names.map((name) => [name, 'right']))
-const waiting = Object.fromEntries(names.map((name) => [name, 'waiting']))
+const right = Object.fromEntries(names.map((name) => [name, 'pass']))
+const waiting = Object.fromEntries(names.map((name) => [name, 'pending']))
 
 describe.each([
   ['reference', reference],
@@ -137,7 +137,7 @@ test('a missing view of allowed tokens is reported as a missing function, and th
   ])
   await within(deployed, {}, async ({ faults, states }) => {
     expect(await faults()).toEqual({ functions: expect.stringContaining('has no isAllowedPaymentToken') })
-    expect(states()).toMatchObject({ paymentTokens: 'waiting' })
+    expect(states()).toMatchObject({ paymentTokens: 'pending' })
   })
 })
 test('a start block above the head is reported with both blocks and the remedy', () =>
@@ -210,12 +210,12 @@ test('checks stay pending while nodes are out of reach, and an engine that is ou
   await within(reference, { rpcUrls: [NOWHERE] }, async ({ faults, states, lines }) => {
     expect(await faults()).toEqual({})
     // The signing check needs only the engine.
-    expect(states()).toEqual({ ...waiting, signing: 'right' })
+    expect(states()).toEqual({ ...waiting, signing: 'pass' })
     expect(lines.filter(({ level }) => level > 30 && level !== 40)).toEqual([])
   })
   await within(reference, { engineUrl: NOWHERE }, async ({ faults, states }) => {
     expect(await faults()).toEqual({ signing: expect.stringContaining('does not answer at ENGINE_URL') })
-    expect(states()).toEqual({ ...right, signer: 'waiting', signing: 'wrong' })
+    expect(states()).toEqual({ ...right, signer: 'pending', signing: 'fail' })
   })
 })
 
@@ -239,7 +239,7 @@ test('checks run at once, run again when the protocol state of their chain chang
     await send(owner, 'setPricingEngineSigner', [stranger])
     version = 2
     for (const listener of listeners) listener()
-    await expect.poll(states).toEqual({ ...right, signer: 'wrong' })
+    await expect.poll(states).toEqual({ ...right, signer: 'fail' })
     await send(owner, 'setPricingEngineSigner', [SIGNER])
     stop.abort()
     await watching
@@ -254,16 +254,16 @@ test('/status contains every check, and its alarms contain the faults', async ()
     await api.checks.runAll()
     const { chains } = (await api.app.inject('/status')).json().data
     expect(chains[0].checks).toMatchObject([
-      { check: 'nodes', result: 'pass', state: 'right', fault: null },
-      { check: 'startBlock', state: 'right', fault: null },
-      { check: 'functions', state: 'right', fault: null },
-      { check: 'tokens', result: 'fail', state: 'wrong', fault: expect.stringContaining('USDC_ADDRESS_8453') },
-      { check: 'paymentTokens', state: 'right', fault: null },
-      { check: 'signer', state: 'right', fault: null },
-      { check: 'signing', state: 'right', fault: null },
+      { check: 'nodes', result: 'pass', fault: null },
+      { check: 'startBlock', result: 'pass', fault: null },
+      { check: 'functions', result: 'pass', fault: null },
+      { check: 'tokens', result: 'fail', fault: expect.stringContaining('USDC_ADDRESS_8453') },
+      { check: 'paymentTokens', result: 'pass', fault: null },
+      { check: 'signer', result: 'pass', fault: null },
+      { check: 'signing', result: 'pass', fault: null },
     ])
     expect(chains[0].alarms).toContainEqual(expect.stringContaining('USDC_ADDRESS_8453 has 18 decimals'))
-    expect(chains[1].checks).toMatchObject([...Array(6).fill('waiting'), 'right'].map((state) => ({ state })))
+    expect(chains[1].checks).toMatchObject([...Array(6).fill('pending'), 'pass'].map((state) => ({ state })))
   } finally {
     await api.close()
   }

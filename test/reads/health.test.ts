@@ -127,7 +127,7 @@ test.each<[Hex | null, string | null]>([
 })
 
 test('the faults of checks follow the alarms of an index', () => {
-  const check = { check: 'signer', result: 'fail', state: 'wrong', at: 1, fault: 'the signer is wrong' } as const
+  const check = { check: 'signer', result: 'fail', at: 1, fault: 'the signer is wrong' } as const
   const health = healthOf({ observations: { waiting: 2, oldestSeconds: 90 } })
   expect(alarmsOf({ chainId: 8453, health, state: 'following', checks: [check] })).toEqual([
     expect.stringContaining('2 entities'),
@@ -139,7 +139,7 @@ test('without the database the alarm has the advice for the fault, and the fault
   const refused = new DatabaseError('no', 1, 'error')
   refused.code = '28P01'
   const fault = unavailable('the database is out of reach', refused)
-  const check = { check: 'signer', result: 'fail', state: 'wrong', at: 1, fault: 'the signer is wrong' } as const
+  const check = { check: 'signer', result: 'fail', at: 1, fault: 'the signer is wrong' } as const
   expect(alarmsOf({ chainId: 8453, health: null, fault, state: 'unknown', checks: [check] })).toEqual([
     expect.stringMatching(/^The database is out of reach: .*password.* Until then/),
     'the signer is wrong',
@@ -161,7 +161,7 @@ describe('/status', () => {
     })
     const nodes = healthyNodes
     expect(chainStatus({ chainId: 8453, health, nodes, checks: [], maxLagSeconds: MAX_LAG })).toMatchObject({
-      ...{ state: 'stuck', source: 'ids', problem: 'deposit 7 is missing', trouble: 'deposit 7 is missing' },
+      ...{ state: 'stuck', source: 'ids', problem: 'deposit 7 is missing' },
       upgrade: { block: 41, transaction: `0x${'41'.repeat(32)}`, at: 5 },
       heartbeat: { ageSeconds: 9 },
       proven: { number: 50, ageSeconds: 50 },
@@ -190,15 +190,15 @@ describe('/status', () => {
 
   test('has the nodes of the worker and of this process, and those that are behind the head of the worker', () => {
     const endpoint = (index: number, timestamp: bigint | null) => ({
-      ...{ index, state: 'ok', height: 90n, timestamp, width: 5n, lacks: ['logs'], fault: 'late' },
+      ...{ index, rank: 'ok', height: 90n, timestamp, width: 5n, missing: ['logs'], fault: 'late' },
     })
     const health = healthOf(beat({ nodes: { ...healthyNodes, endpoints: [endpoint(3, 994n)] } }))
     const nodes = { ...healthyNodes, endpoints: [endpoint(0, 995n), endpoint(1, null)] }
     const { endpoints } = chainStatus({ chainId: 8453, health, nodes, checks: [], maxLagSeconds: MAX_LAG })
-    expect(endpoints.worker).toMatchObject([{ index: 3, rank: 'lagging', state: 'lagging', width: 5, fault: 'late' }])
+    expect(endpoints.worker).toMatchObject([{ index: 3, rank: 'lagging', width: 5, fault: 'late' }])
     expect(endpoints.api).toMatchObject([
       { index: 0, rank: 'ok' },
-      { index: 1, rank: 'ok', heightAgeSeconds: null, missingCapabilities: ['logs'], lacks: ['logs'] },
+      { index: 1, rank: 'ok', heightAgeSeconds: null, missingCapabilities: ['logs'] },
     ])
   })
 })

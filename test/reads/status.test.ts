@@ -29,10 +29,9 @@ test('a healthy index has a status without alarms', () => {
     lagSeconds: 2,
     proven: { number: 99, ageSeconds: 2 },
     heartbeat: { at: 1_800_000_000, ageSeconds: 0 },
-    look: { at: 1_800_000_000, ageSeconds: 0 },
+
     source: 'logs',
     problem: null,
-    trouble: null,
     observations: { waiting: 1, oldestSeconds: 0 },
     withoutLog: { pending: 0, absent: 0, pruned: 0 },
     upgrade: { block: 40, transaction: null, at: Date.parse('2026-11-01T00:00:00Z') / 1_000 },
@@ -50,7 +49,6 @@ test('a healthy index has a status without alarms', () => {
         'deposit_observations: chainId, id, premiumsEarned, premiumsClaimed, pending, withdrawn, rowText',
       ]),
       notCompared: expect.arrayContaining(['settlements: seq, blockNumber, blockHash, txHash, finalizedSeq']),
-      comparesNot: expect.arrayContaining(['settlements: seq, blockNumber, blockHash, txHash, finalizedSeq']),
     },
     endpoints: { worker: [], api: [] },
     checks: [],
@@ -171,27 +169,31 @@ describe('an index that catches up', () => {
 })
 
 test.each([
-  ['ok', 995n, 'ok', 'ok'],
-  ['ok', 994n, 'lagging', 'lagging'],
-  ['doubted', 994n, 'doubted', 'penalized'],
-  ['forgetful', 1_000n, 'forgetful', 'incomplete logs'],
-  ['resting', 1_000n, 'resting', 'paused'],
-  ['unseen', 1_000n, 'unseen', 'unknown'],
-  ['of a later version', 1_000n, 'of a later version', 'unknown'],
-])(
-  'an endpoint that is %s, with a block of second %i and a head of second 1000, has the state %s and the rank %s',
-  (state, timestamp, shown, rank) => {
-    const endpoint = { index: 0, state, height: 90n, timestamp, heightAgeSeconds: 1, width: 1n, lacks: [], fault: null }
-    const status = chainStatus({
-      chainId: 8453,
-      health: well,
-      nodes: { ...nodes, endpoints: [endpoint] },
-      checks: [],
-      maxLagSeconds: 60,
-    })
-    expect(status.endpoints.api).toMatchObject([{ state: shown, rank, height: 90, heightAgeSeconds: 1 }])
-  },
-)
+  ['ok', 995n, 'ok'],
+  ['ok', 994n, 'lagging'],
+  ['penalized', 994n, 'penalized'],
+  ['paused', 1_000n, 'paused'],
+  ['of another version', 1_000n, 'unknown'],
+])('an endpoint of rank %s, with a block of second %i and a head of second 1000, is %s', (given, timestamp, rank) => {
+  const endpoint = {
+    index: 0,
+    rank: given,
+    height: 90n,
+    timestamp,
+    heightAgeSeconds: 1,
+    width: 1n,
+    missing: [],
+    fault: null,
+  }
+  const status = chainStatus({
+    chainId: 8453,
+    health: well,
+    nodes: { ...nodes, endpoints: [endpoint] },
+    checks: [],
+    maxLagSeconds: 60,
+  })
+  expect(status.endpoints.api).toMatchObject([{ rank, height: 90, heightAgeSeconds: 1 }])
+})
 
 test('a difference of more than an hour ago is not an alarm', () => {
   const status = statusOf({ audit: { ...audit, differences: 1n, last: { ...difference, ageSeconds: 3_601 } } })
@@ -200,39 +202,47 @@ test('a difference of more than an hour ago is not an alarm', () => {
 })
 
 test('the status without the database contains the nodes and the checks', () => {
-  const endpoint = { index: 0, state: 'ok', height: 7n, width: 2_000n, lacks: ['logs'], fault: null }
+  const endpoint = { index: 0, rank: 'ok', height: 7n, width: 2_000n, missing: ['logs'], fault: null }
   const status = chainStatus({
     chainId: 56,
     health: null,
     nodes: { ...nodes, endpoints: [endpoint] },
     checks: [
-      { check: 'nodes', result: 'pass', state: 'right', fault: null, at: 1_800_000_000 },
+      { check: 'nodes', result: 'pass', fault: null, at: 1_800_000_000 },
       {
         check: 'tokens',
         result: 'fail',
-        state: 'wrong',
         fault: 'USDC_ADDRESS_56 has 6 decimals, expected 18',
         at: 1_800_000_000,
       },
-      { check: 'signer', result: 'pending', state: 'waiting', fault: null, at: null },
+      { check: 'signer', result: 'pending', fault: null, at: null },
     ],
     maxLagSeconds: 60,
   })
   expect(status).toMatchObject({ state: 'unknown', head: null, audit: null, observations: null })
   expect(status.endpoints).toEqual({
     worker: [],
-    api: [{ ...endpoint, rank: 'ok', height: 7, heightAgeSeconds: null, width: 2_000, missingCapabilities: ['logs'] }],
+    api: [
+      {
+        index: 0,
+        rank: 'ok',
+        height: 7,
+        heightAgeSeconds: null,
+        width: 2_000,
+        missingCapabilities: ['logs'],
+        fault: null,
+      },
+    ],
   })
   expect(status.checks).toEqual([
-    { check: 'nodes', result: 'pass', state: 'right', at: 1_800_000_000, fault: null },
+    { check: 'nodes', result: 'pass', at: 1_800_000_000, fault: null },
     {
       check: 'tokens',
       result: 'fail',
-      state: 'wrong',
       at: 1_800_000_000,
       fault: 'USDC_ADDRESS_56 has 6 decimals, expected 18',
     },
-    { check: 'signer', result: 'pending', state: 'waiting', at: null, fault: null },
+    { check: 'signer', result: 'pending', at: null, fault: null },
   ])
   // Faults of the checks are alarms too.
   expect(status.alarms).toEqual([

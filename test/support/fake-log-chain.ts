@@ -215,8 +215,8 @@ export const createFakeChain = ({ startBlock = 0n } = {}) => {
     reportMissingLogs: (endpoint, why) => void faults.push(`${endpoint} left out: ${why}`),
     logWidth: () => (state.hasLogs ? state.width : null),
     status: () => {
-      const endpoint = { index: 0, rank: 'ok', state: 'ok', height: head().number, width: state.width } as const
-      const rest = { batch: 100, missing: [], lacks: [], penalty: null, doubt: null, fault: null }
+      const endpoint = { index: 0, rank: 'ok', height: head().number, width: state.width } as const
+      const rest = { batch: 100, missing: [], penalty: null, fault: null }
       return { endpoints: [{ ...endpoint, ...rest }], halted: false, hasLogs: state.hasLogs }
     },
     isForeign: () => false,

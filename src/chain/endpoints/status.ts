@@ -1,42 +1,30 @@
 import { isMissing, type RequiredCapability, requiredCapabilities } from './capabilities.ts'
 import { penaltyAt } from './penalty.ts'
-import { type Rank, rankOf } from './ranking.ts'
+import { rankOf } from './ranking.ts'
 import { type EndpointState, isAvailable } from './state.ts'
-
-/** The ranks and the states in which an endpoint has no rank, each with its name in the deprecated field `state`. */
-const stateNames = {
-  ok: 'ok',
-  'incomplete logs': 'forgetful',
-  lagging: 'lagging',
-  penalized: 'doubted',
-  stale: 'stale',
-  paused: 'resting',
-  'wrong chain': 'wrong chain',
-  unknown: 'unseen',
-} as const satisfies Readonly<Record<Rank | 'stale' | 'unknown' | 'paused' | 'wrong chain', string>>
 
 /**
  * How an endpoint compares with the others of its chain: a `Rank`, or `stale` (its height was not read for twenty
  * seconds), `unknown` (not probed yet), `paused` (after failures) or `wrong chain`.
  */
-export type EndpointRank = keyof typeof stateNames
+export const endpointRanks = [
+  'ok',
+  'incomplete logs',
+  'lagging',
+  'penalized',
+  'stale',
+  'paused',
+  'wrong chain',
+  'unknown',
+] as const
 
-export const endpointRanks = Object.keys(stateNames) as EndpointRank[]
-
-/** The values of the deprecated field `state`. */
-export const endpointStates = Object.values(stateNames)
-
-/** The rank with a name in the field `state`; `unknown` for a name of another version. */
-export const rankOfState = (state: string): EndpointRank =>
-  endpointRanks.find((rank) => stateNames[rank] === state) ?? 'unknown'
+export type EndpointRank = (typeof endpointRanks)[number]
 
 /** One endpoint for operators. Its URL is not part of it, because a provider's URL may contain a key. */
 export type EndpointStatus = {
   /** Its zero-based position in the configuration. */
   readonly index: number
   readonly rank: EndpointRank
-  /** Deprecated: `rank` in other words. */
-  readonly state: (typeof stateNames)[EndpointRank]
   /** The newest block that it has reported. */
   readonly height: bigint | null
   /** That block's time, in Unix seconds. */
@@ -48,12 +36,8 @@ export type EndpointStatus = {
   readonly batch: number
   /** Capabilities that it refused. */
   readonly missing: readonly RequiredCapability[]
-  /** Deprecated: the same as `missing`. */
-  readonly lacks: readonly RequiredCapability[]
   /** Why it is ranked as `penalized` or `incomplete logs`; null when it is neither. */
   readonly penalty: string | null
-  /** Deprecated: the same as `penalty`. */
-  readonly doubt: string | null
   /** Text of its last fault, without URLs. */
   readonly fault: string | null
 }
@@ -118,16 +102,13 @@ const statusOfEndpoint = (
   return {
     index,
     rank,
-    state: stateNames[rank],
     height: state.head?.number ?? null,
     timestamp: state.head?.timestamp ?? null,
     heightAgeSeconds: secondsOf(ageOf(state, now)),
     width: state.width.blocks,
     batch: state.batch.most,
     missing,
-    lacks: missing,
     penalty,
-    doubt: penalty,
     fault: state.fault,
   }
 }

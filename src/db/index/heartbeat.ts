@@ -12,22 +12,37 @@ import type { StoredBlock } from '../stored.ts'
 /** JSON has no 64-bit integers, so heights are stored as text. */
 const Height = z.codec(z.string().regex(/^\d+$/), z.bigint(), { decode: BigInt, encode: String })
 
+const StoredEndpoint = z.object({
+  index: z.int().nonnegative(),
+  state: z.string(),
+  height: Height.nullable(),
+  // Rows of older versions lack both.
+  timestamp: Height.nullable().optional(),
+  heightAgeSeconds: z.number().nullable().optional(),
+  width: Height,
+  lacks: z.array(z.string()),
+  fault: z.string().nullable(),
+})
+
+const EndpointStatus = z.object({
+  index: z.int().nonnegative(),
+  rank: z.string(),
+  height: z.bigint().nullable(),
+  timestamp: z.bigint().nullable().optional(),
+  heightAgeSeconds: z.number().nullable().optional(),
+  width: z.bigint(),
+  missing: z.array(z.string()).readonly(),
+  fault: z.string().nullable(),
+})
+
+/** Two fields are stored under the names of release 0.1.0, because its processes read them too. */
+const Endpoint = z.codec(StoredEndpoint, EndpointStatus, {
+  decode: ({ state: rank, lacks: missing, ...rest }) => ({ ...rest, rank, missing }),
+  encode: ({ rank: state, missing, ...rest }) => ({ ...rest, state, lacks: [...missing] }),
+})
+
 const NodeStatus = z.object({
-  endpoints: z
-    .array(
-      z.object({
-        index: z.int().nonnegative(),
-        state: z.string(),
-        height: Height.nullable(),
-        // Rows of older versions lack both.
-        timestamp: Height.nullable().optional(),
-        heightAgeSeconds: z.number().nullable().optional(),
-        width: Height,
-        lacks: z.array(z.string()).readonly(),
-        fault: z.string().nullable(),
-      }),
-    )
-    .readonly(),
+  endpoints: z.array(Endpoint).readonly(),
   halted: z.boolean(),
   hasLogs: z.boolean(),
 })

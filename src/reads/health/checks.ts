@@ -35,12 +35,12 @@ const checks = {
     const [head] = await Promise.allSettled([chain.head()])
     const { chainId } = chain
     const { endpoints } = chain.status()
-    const wrong = endpoints.filter(({ state }) => state === 'wrong chain').map(({ index }) => index)
+    const wrong = endpoints.filter(({ rank }) => rank === 'wrong chain').map(({ index }) => index)
     if (wrong.length > 0) {
       return `Nodes of RPC_URLS_${chainId} at the zero-based positions ${wrong.join(', ')} are of another chain and not used: correct or remove them.`
     }
     if (head.status === 'rejected') throw head.reason
-    const silent = endpoints.find(({ state }) => state === 'unseen' || state === 'resting')
+    const silent = endpoints.find(({ rank }) => rank === 'unknown' || rank === 'paused')
     if (silent) throw unavailable(`the node at position ${silent.index} has not reported its chain yet`)
     return null
   },
@@ -119,18 +119,11 @@ const checks = {
 type CheckName = keyof typeof checks
 const checkNames = Object.keys(checks) as CheckName[]
 
-/** The deprecated `state` of each result, which clients read until it is removed. */
-const deprecatedStates = { pending: 'waiting', pass: 'right', fail: 'wrong' } as const
-
 export const Check = z
   .object({
     check: z.enum(checkNames).meta({ description: 'The name of the check' }),
     result: z.enum(['pending', 'pass', 'fail']).meta({
       description: '`pending` until the check could run for the first time',
-    }),
-    state: z.enum(Object.values(deprecatedStates)).meta({
-      description: 'Deprecated; use `result`. `waiting` is `pending`, `right` is `pass`, `wrong` is `fail`',
-      deprecated: true,
     }),
     at: UnixSeconds.nullable().meta({ description: 'When the check last ran to its end, in Unix seconds' }),
     fault: z.string().nullable().meta({ description: 'What is wrong and how to correct it' }),
@@ -141,7 +134,7 @@ export type CheckResult = z.output<typeof Check>
 type Result = CheckResult['result']
 
 const checked = (check: CheckName, result: Result, at: number | null, fault: string | null): CheckResult => ({
-  ...{ check, result, state: deprecatedStates[result], at, fault },
+  ...{ check, result, at, fault },
 })
 
 /** The pause after a check by its result, in milliseconds. */

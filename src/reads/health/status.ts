@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { endpointRanks, rankOfState } from '../../chain/endpoints/status.ts'
+import { endpointRanks } from '../../chain/endpoints/status.ts'
 import { type AuditedTable, auditedTables, type Comparison, columnsOf } from '../../db/index/audit-columns.ts'
 import type { IndexHealth } from '../../db/index/health.ts'
 import type { Heartbeat, NodeStatus as Nodes } from '../../db/index/heartbeat.ts'
@@ -21,25 +21,17 @@ const Endpoint = z
       description:
         '`ok`; `incomplete logs`: left logs out; `lagging`: behind the newest known block; `penalized`: contradicted other nodes; `stale`: its height was read more than 20 s ago; `paused`: failed and is not used for a while; `unknown`: has not reported its chain yet; `wrong chain`: reports another chain id and is not used',
     }),
-    state: z.string().meta({
-      description:
-        'Deprecated; use `rank`. `forgetful` is `incomplete logs`, `doubted` is `penalized`, `resting` is `paused`, `unseen` is `unknown`',
-      deprecated: true,
-    }),
     height: BlockNumber.nullable().meta({ description: 'The newest block that it has reported' }),
     heightAgeSeconds: Seconds.nullable().meta({ description: 'Seconds since the height was read' }),
     width: Integer.meta({ description: 'Number of blocks in one request for logs' }),
     missingCapabilities: z.array(z.string()).meta({
       description: 'Requests that the node has refused as not supported, by kind',
     }),
-    lacks: z.array(z.string()).meta({ description: 'Deprecated; use `missingCapabilities`', deprecated: true }),
     fault: z.string().nullable().meta({
       description: 'The last error of the node; null when there was none',
     }),
   })
   .meta({ id: 'Endpoint' })
-
-const NotCompared = z.array(z.string())
 
 const Audit = z
   .object({
@@ -53,10 +45,9 @@ const Audit = z
     lastDifference: Sentence.nullable().meta({ description: 'The last row that differed; null when none has' }),
     lastDifferenceAt: UnixSeconds.nullable().meta({ description: 'When it was found, in Unix seconds' }),
     compares: z.array(z.string()).meta({ description: 'The columns that are compared, by table' }),
-    notCompared: NotCompared.meta({
+    notCompared: z.array(z.string()).meta({
       description: 'The columns that only the `audit` command compares, and those with no counterpart on the chain',
     }),
-    comparesNot: NotCompared.meta({ description: 'Deprecated; use `notCompared`', deprecated: true }),
   })
   .meta({ description: 'The continuous comparison of the index with the chain' })
 
@@ -84,8 +75,6 @@ const WithoutLog = z
       'The events, deposits and positions that were read without their log. Their transaction is null, and fees that depend on it are unknown. A restart of the worker requests absent and pruned logs again',
   })
 
-const HeartbeatTime = z.object({ at: UnixSeconds, ageSeconds: Seconds })
-
 export const ChainStatus = z
   .object({
     chainId: OfChain,
@@ -102,17 +91,15 @@ export const ChainStatus = z
       description:
         'The last block at which the index was proved equal to the chain, and how far the head is ahead, in seconds',
     }),
-    heartbeat: HeartbeatTime.nullable().meta({
+    heartbeat: z.object({ at: UnixSeconds, ageSeconds: Seconds }).nullable().meta({
       description: "The worker's last report on the chain; null before the first",
     }),
-    look: HeartbeatTime.nullable().meta({ description: 'Deprecated; use `heartbeat`', deprecated: true }),
     source: z.enum(['logs', 'ids']).nullable().meta({
       description: '`logs` when the index follows logs, `ids` when no node serves logs and ids are polled',
     }),
     problem: Sentence.nullable().meta({
       description: 'The problem that prevents a proof of the index; null when there is none',
     }),
-    trouble: Sentence.nullable().meta({ description: 'Deprecated; use `problem`', deprecated: true }),
     observations: z
       .object({ waiting: Integer, oldestSeconds: Seconds.nullable() })
       .nullable()
@@ -137,19 +124,17 @@ const endpoints = (
   nodes: Nodes | undefined,
   head: Pick<Heartbeat['head'], 'number' | 'timestamp'> | undefined,
 ): z.output<typeof Endpoint>[] =>
-  (nodes?.endpoints ?? []).map(({ index, state, height, timestamp, heightAgeSeconds, width, lacks, fault }) => {
+  (nodes?.endpoints ?? []).map(({ index, rank, height, timestamp, heightAgeSeconds, width, missing, fault }) => {
     const isBehind = head !== undefined && timestamp != null && head.timestamp - timestamp > ENDPOINT_LAGGING_SECONDS
-    const shown = state === 'ok' && isBehind ? 'lagging' : state
+    const shown = rank === 'ok' && isBehind ? 'lagging' : rank
     return {
       index,
-      // Heartbeats of every version store the state.
-      rank: rankOfState(shown),
-      state: shown,
+      // Heartbeats of another version may have other ranks.
+      rank: endpointRanks.find((known) => known === shown) ?? 'unknown',
       height: height === null ? null : Number(height),
       heightAgeSeconds: heightAgeSeconds ?? null,
       width: Number(width),
-      missingCapabilities: [...lacks],
-      lacks: [...lacks],
+      missingCapabilities: [...missing],
       fault,
     }
   })
@@ -179,7 +164,6 @@ const auditOf = ({ audit }: IndexHealth): z.output<typeof Audit> | null =>
     lastDifferenceAt: audit.last && unixSeconds(audit.last.at),
     compares,
     notCompared,
-    comparesNot: notCompared,
   }
 
 /** The status of a chain and its index. `health` is null without the database; `nodes` are those of this process. */
@@ -207,10 +191,8 @@ export const chainStatus = (chain: {
       ? { number: Number(stored.proven.number), ageSeconds: provenAgeOf({ heartbeat: stored }) ?? 0 }
       : null,
     heartbeat,
-    look: heartbeat,
     source: stored?.source ?? null,
     problem: stored?.problem ?? null,
-    trouble: stored?.problem ?? null,
     observations: queue && {
       waiting: queue.waiting,
       oldestSeconds: queue.oldestSeconds === null ? null : Math.floor(queue.oldestSeconds),

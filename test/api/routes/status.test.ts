@@ -7,8 +7,8 @@ import { openRoutes } from './route-app.ts'
 /* `/status` over healthy indexes, nodes and webhooks, each of which a test may fail. */
 
 const endpoint = {
-  ...{ index: 0, state: 'ok', height: 100n, timestamp: 1_000n, heightAgeSeconds: 1, width: 100n },
-  ...{ lacks: [], fault: null },
+  ...{ index: 0, rank: 'ok', height: 100n, timestamp: 1_000n, heightAgeSeconds: 1, width: 100n },
+  ...{ missing: [], fault: null },
 }
 
 const open = async ({ isLimitShared = true, endpoints = [] as readonly object[] } = {}) => {

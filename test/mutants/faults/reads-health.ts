@@ -51,7 +51,7 @@ export const healthFaults: Faults = {
         'head.timestamp - timestamp > ENDPOINT_LAGGING_SECONDS',
         'head.timestamp - timestamp >= ENDPOINT_LAGGING_SECONDS',
       ],
-      ["state === 'ok' && isBehind", 'isBehind'],
+      ["rank === 'ok' && isBehind", 'isBehind'],
       ['heightAgeSeconds: heightAgeSeconds ?? null', 'heightAgeSeconds: null'],
       ['rounds: Number(audit.rounds)', 'rounds: Number(audit.compared)'],
       ['differences: Number(audit.differences)', 'differences: Number(audit.repaired)'],
@@ -70,7 +70,6 @@ export const healthFaults: Faults = {
       ],
       ['number: Number(stored.proven.number)', 'number: Number(stored.head.number)'],
       ['Number(health.indexed.number)', 'Number(stored?.head.number)'],
-      ['trouble: stored?.problem ?? null', 'trouble: null'],
       ['Math.floor(queue.oldestSeconds)', 'Math.ceil(queue.oldestSeconds)'],
       ['transaction: health.upgrade.txHash', 'transaction: health.upgrade.blockHash'],
       [
