@@ -20,6 +20,7 @@ import { deep, reorgs, wrongHashes } from './targets/reorgs.ts'
 import { slowReader } from './targets/slow-reader.ts'
 import { tags } from './targets/tags.ts'
 import { takeover } from './targets/takeover.ts'
+import { behind, lateLogs, noHash, oddAnswers, pruned } from './targets/tip-nodes.ts'
 import { upgrade } from './targets/upgrade.ts'
 import { webhooks } from './targets/webhooks.ts'
 import { isVariant, variants } from './variant.ts'
@@ -49,6 +50,11 @@ const targets: Readonly<Record<string, Target>> = {
   '11': deadNode,
   refresh,
   upgrade,
+  'tip-behind': behind,
+  'tip-late-logs': lateLogs,
+  'tip-pruned': pruned,
+  'tip-no-hash': noHash,
+  'tip-odd': oddAnswers,
   'reads-pages': pagination,
   'reads-after-tx': ownTransaction,
   'reads-tags': tags,
