@@ -136,6 +136,16 @@ describe('the answer about a block', () => {
       expect(() => requests.getBlock('latest').parse({ ...block, number })).toThrow()
   })
 
+  test('with a number or a time that JSON numbers cannot hold is of another shape', () => {
+    const most = numberToHex(2n ** 53n - 1n)
+    const made = numberToHex(2n ** 53n)
+    for (const field of ['number', 'timestamp'] as const) {
+      expect(requests.getBlock(7n).parse({ ...block, [field]: most })).toMatchObject({ [field]: 2n ** 53n - 1n })
+      for (const request of [requests.getBlock('latest'), requests.getBlockByHash(hash)])
+        expect(() => request.parse({ ...block, [field]: made })).toThrow()
+    }
+  })
+
   test('without a hash is a missing block with its number, or null for a number', () => {
     const { parse } = requests.getBlock('latest')
     const errorOf = (raw: unknown): unknown => {

@@ -58,7 +58,10 @@ export const Quantity = z.union([HexText, z.int().nonnegative()]).transform((val
   return BigInt(value)
 })
 
-const BlockShape = z.object({ number: Quantity, hash: HexText, timestamp: Quantity })
+/** A larger number or time of a block is made up, and no JSON number of an answer could hold it. */
+const SafeQuantity = Quantity.refine((value) => value <= Number.MAX_SAFE_INTEGER)
+
+const BlockShape = z.object({ number: SafeQuantity, hash: HexText, timestamp: SafeQuantity })
 const NewBlockShape = BlockShape.extend({ hash: HexText.nullable() })
 
 /**
