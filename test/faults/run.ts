@@ -20,6 +20,7 @@ import { deep, reorgs, wrongHashes } from './targets/reorgs.ts'
 import { slowReader } from './targets/slow-reader.ts'
 import { tags } from './targets/tags.ts'
 import { takeover } from './targets/takeover.ts'
+import { highHead } from './targets/tip-high-head.ts'
 import { behind, lateLogs, noHash, oddAnswers, pruned } from './targets/tip-nodes.ts'
 import { upgrade } from './targets/upgrade.ts'
 import { webhooks } from './targets/webhooks.ts'
@@ -50,6 +51,7 @@ const targets: Readonly<Record<string, Target>> = {
   '11': deadNode,
   refresh,
   upgrade,
+  'tip-high-head': highHead,
   'tip-behind': behind,
   'tip-late-logs': lateLogs,
   'tip-pruned': pruned,
