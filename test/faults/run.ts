@@ -22,6 +22,7 @@ import { tags } from './targets/tags.ts'
 import { takeover } from './targets/takeover.ts'
 import { highHead } from './targets/tip-high-head.ts'
 import { behind, lateLogs, noHash, oddAnswers, pruned } from './targets/tip-nodes.ts'
+import { unknownLogs } from './targets/tip-unknown.ts'
 import { upgrade } from './targets/upgrade.ts'
 import { webhooks } from './targets/webhooks.ts'
 import { isVariant, variants } from './variant.ts'
@@ -57,6 +58,7 @@ const targets: Readonly<Record<string, Target>> = {
   'tip-pruned': pruned,
   'tip-no-hash': noHash,
   'tip-odd': oddAnswers,
+  'tip-unknown': unknownLogs,
   'reads-pages': pagination,
   'reads-after-tx': ownTransaction,
   'reads-tags': tags,
