@@ -11,10 +11,10 @@ const madeUp = (number: bigint, timestamp: number) => ({
 })
 
 /**
- * A node that reports blocks above its real head, consistently by tag and by number. It has neither logs nor state of
- * them, so it refuses both.
+ * A node that reports blocks above its real head, consistently by tag and by number. It has neither state nor logs of
+ * them: it refuses the logs, or returns none.
  */
-export const createHighHead = (height: (head: number) => bigint, target: string) => {
+export const createHighHead = (height: (head: number) => bigint, target: string, refuses: boolean) => {
   const node = createRpc(target)
   const answerOne = async (
     { id, method, params }: RpcCall,
@@ -30,7 +30,7 @@ export const createHighHead = (height: (head: number) => bigint, target: string)
     }
     const { toBlock } = Object(params[0])
     if (method === 'eth_getLogs' && (heightOf(toBlock) ?? Number.POSITIVE_INFINITY) > head.number)
-      return { id, error: beyondHead }
+      return refuses ? { id, error: beyondHead } : { id, result: [] }
     return { ...(await node.batch([{ method, params }]))[0], id }
   }
   return async (calls: readonly RpcCall[]): Promise<RpcAnswer[]> => {

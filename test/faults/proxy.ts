@@ -125,7 +125,7 @@ export type Rule = {
    * `pruned`: how many of the newest blocks it has logs of.
    */
   readonly blocks?: number
-  /** `stale`: whether logs past its head are refused, instead of left out. */
+  /** `stale`, `highHead`: whether logs past the real head are refused, instead of left out. */
   readonly refuses?: boolean
   /** `highHead`: the height that it reports instead of the node's head. */
   readonly height?: (head: number) => bigint
@@ -171,7 +171,8 @@ const honest =
 /** Another node that answers whole requests. */
 const nodes = {
   stale: ({ blocks = 1, refuses = false }: Rule, target: string): Node => createStale(blocks, target, refuses),
-  highHead: ({ height = BigInt }: Rule, target: string): Node => createHighHead(height, target),
+  highHead: ({ height = BigInt, refuses = false }: Rule, target: string): Node =>
+    createHighHead(height, target, refuses),
   elsewhere: ({ url }: Rule, target: string): Node => honest(url ?? target),
 } as const
 

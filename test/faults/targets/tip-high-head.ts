@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { errorText } from '../../../src/lib/errors.ts'
 import { watchOrigins } from '../origins.ts'
+import type { Rule } from '../proxy.ts'
 import { type Index, openIndex } from '../rig.ts'
 import { hex } from '../rpc.ts'
 import { type Answer, startApi } from '../service.ts'
@@ -22,10 +23,14 @@ const NEAR = 20_000n
 /** How far above the chain the block is that no answer may be as of. */
 const UNREACHED = 100_000
 
-const heights: Readonly<Record<string, (head: number) => bigint>> = {
-  '1,000,000 above': (head) => BigInt(head) + 1_000_000n,
-  '2^63 - 1': () => 2n ** 63n - 1n,
-}
+const above = (head: number): bigint => BigInt(head) + 1_000_000n
+
+/** What the node reports and whether it refuses logs there, instead of returning none. */
+const faults = {
+  '1,000,000 above': { height: above, refuses: true },
+  '1,000,000 above, with empty logs': { height: above, refuses: false },
+  '2^63 - 1': { height: () => 2n ** 63n - 1n, refuses: true },
+} as const satisfies Readonly<Record<string, Pick<Rule, 'height' | 'refuses'>>>
 
 const Receipt = z.object({ transactionHash: z.string() })
 
@@ -78,9 +83,9 @@ const startAll = async (index: Index, name: string) => {
 }
 
 /** One of two nodes, the preferred one, reports a height while all processes run, and while they start. */
-const measure = async ({ store, chains, seeds: [seed = 1] }: Context, name: string) => {
+const measure = async ({ store, chains, seeds: [seed = 1] }: Context, name: keyof typeof faults) => {
   const { traffic } = chains
-  const height = heights[name] ?? BigInt
+  const { height } = faults[name]
   const index = await openIndex({ store, chains, seed, nodes: 2 })
   const origins = await watchOrigins(index, chains)
   const stop = new AbortController()
@@ -115,7 +120,7 @@ const measure = async ({ store, chains, seeds: [seed = 1] }: Context, name: stri
       what,
       sample: sample(each.path, () => (isUp ? api : undefined), each.isBad),
     }))
-    index.proxy.set([{ fault: 'highHead', height, until: FAULT_MS }])
+    index.proxy.set([{ fault: 'highHead', ...faults[name], until: FAULT_MS }])
     index.proxy.counts()
     await sleep(RESTART_AFTER_MS)
     isUp = false
@@ -161,12 +166,12 @@ const measure = async ({ store, chains, seeds: [seed = 1] }: Context, name: stri
 }
 
 export const highHead: Target = {
-  claim: `the preferred one of two nodes reports a head that no chain has for ${FAULT_MS / 1_000} s and refuses logs there, while processes run and start`,
+  claim: `the preferred one of two nodes reports a head that no chain has for ${FAULT_MS / 1_000} s, while processes run and start`,
   figure: `no answer has the height for longer than ${seconds(POLL_MS)}, /status is 200, every row has its transaction in ${WITHIN_MS / 1_000} s`,
   async run(context) {
     context.chains.traffic.reseed(context.seeds[0] ?? 1)
     const outcomes = []
-    for (const name of Object.keys(heights)) outcomes.push(await measure(context, name))
+    for (const name of Object.keys(faults) as (keyof typeof faults)[]) outcomes.push(await measure(context, name))
     const failures = outcomes.flatMap((it) => it.failures)
     return { measured: outcomes.map((it) => it.measured).join('; '), met: failures.length === 0, failures }
   },

@@ -117,11 +117,11 @@ export const lateLogs: Target = {
 }
 
 export const noHash: Target = {
-  claim: 'a node whose newest block has no hash in 80 % of its answers',
+  claim: 'a node whose newest block has no hash in 99 % of its answers',
   figure: FIGURE,
   run: (context) =>
     measure(context, {
-      faults: { 'no hash': () => [{ fault: 'noHash', method: 'eth_getBlockByNumber', share: 0.8 }] },
+      faults: { 'no hash': () => [{ fault: 'noHash', method: 'eth_getBlockByNumber', share: 0.99 }] },
       lastsMs: LIVE_MS,
     }),
 }

@@ -151,8 +151,8 @@ export const unknownLogs: Target = {
             else if (!isRight(answer)) fail(`${name} of deposit ${id}: afterTx confirms it without showing it`)
             confirmed.push(performance.now() - began)
           } else {
-            const took = await api.until(list, isRight, 2 * PATIENCE_MS)
-            if (took === null) fail(`${name} of deposit ${id} never was in the list`)
+            const took = await api.until(list, isRight, 2 * WITHIN_MS)
+            if (took === null) fail(`${name} of deposit ${id} is not in the list after ${seconds(2 * WITHIN_MS)}`)
             waited.push(took ?? Number.POSITIVE_INFINITY)
           }
           for (const alarm of (await status()).alarms) alarms.add(alarm)
