@@ -18,7 +18,7 @@ export type Origins = {
   readonly rows: number
   readonly worst: number
   readonly median: number
-  /** The rows that had no transaction in time. */
+  /** The rows that had no transaction in time. Their times are infinite. */
   readonly without: readonly string[]
 }
 
@@ -50,10 +50,9 @@ export const watchOrigins = async (index: Pick<Index, 'database'>, { chain, traf
       const expected = [...rows].filter(([, row]) => row.block >= from)
       const without = (): string[] => expected.flatMap(([name]) => (seen.has(name) ? [] : name))
       for (const deadline = begin(to) + withinMs; without().length > 0 && Date.now() < deadline; ) await sleep(POLL_MS)
-      const took = expected.flatMap(([name, row]) => {
-        const at = seen.get(name)
-        return at === undefined ? [] : Math.max(0, at - begin(row.block))
-      })
+      const took = expected.map(([name, row]) =>
+        Math.max(0, (seen.get(name) ?? Number.POSITIVE_INFINITY) - begin(row.block)),
+      )
       return { rows: expected.length, worst: Math.max(...took), median: quantile(took, 0.5), without: without() }
     },
     async close(): Promise<void> {

@@ -7,7 +7,7 @@ import { type Index, openIndex } from '../rig.ts'
 import { hex } from '../rpc.ts'
 import { type Answer, startApi } from '../service.ts'
 import { type Context, type Failure, seconds, type Target } from '../target.ts'
-import { defaultPolls } from './tip-nodes.ts'
+import { defaultPolls, lateOf } from './tip-nodes.ts'
 
 const FAULT_MS = 9_000
 /** All processes start again in the middle of the fault, when they know nothing of the chain. */
@@ -147,8 +147,7 @@ const measure = async ({ store, chains, seeds: [seed = 1] }: Context, name: keyo
       longest = Math.max(longest, seen.longest)
       if (seen.longest > POLL_MS) wrong.push(`${what}: wrong for ${seconds(seen.longest)}`)
     }
-    if (found.without.length > 0) wrong.push(`${found.without.length} of ${found.rows} rows without a transaction`)
-    if (found.worst > WITHIN_MS) wrong.push(`a row had its transaction after ${seconds(found.worst)}`)
+    wrong.push(...lateOf(found))
     if (typeof exact === 'string') wrong.push(exact)
     if (problem === null) wrong.push('the index keeps a problem')
     if (times === 0) wrong.push('the fault never happened')
