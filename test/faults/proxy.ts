@@ -2,16 +2,18 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
 import { uniforms } from '../../src/lib/random.ts'
 import { creationTopics } from './creations.ts'
-import { createRpc, heightOf, type RpcAnswer, type RpcCall } from './rpc.ts'
+import { createHighHead } from './high-head.ts'
+import { createRpc, heightOf, hex, type RpcAnswer, type RpcCall } from './rpc.ts'
 import { createStale } from './stale.ts'
 import type { Turns } from './turns.ts'
 
 /** Methods that read the state of a block. */
 const ofState: readonly string[] = ['eth_call', 'eth_getStorageAt']
 
-/** What a rule does to a whole HTTP request. */
+/** What a rule answers to a whole HTTP request instead of the node. */
 const transports = {
   /** Closes the connection without an answer. */
   drop: (response: ServerResponse): void => void response.destroy(),
@@ -23,9 +25,13 @@ const transports = {
   failing: (response: ServerResponse): void => void response.writeHead(503).end('upstream connect error'),
   html: (response: ServerResponse): void =>
     void response.writeHead(200, { 'content-type': 'text/html' }).end('<html><body>Just a moment...</body></html>'),
-  garbage: (response: ServerResponse, _: string, uniform: () => number): void =>
+  garbage: (response: ServerResponse, uniform: () => number): void =>
     void response.end(Buffer.from(Array.from({ length: 200 }, () => Math.floor(uniform() * 256)))),
-  /** The correct answer, in eight pieces over about two seconds. */
+} as const
+
+/** How a rule sends the node's answer. */
+const deliveries = {
+  /** In eight pieces over about two seconds. */
   slow: async (response: ServerResponse, body: string): Promise<void> => {
     const size = Math.ceil(body.length / 8)
     for (let at = 0; at < body.length && !response.destroyed; at += size) {
@@ -34,6 +40,14 @@ const transports = {
     }
     response.end()
   },
+  /** Compressed, without the header that names the encoding. */
+  gzip: (response: ServerResponse, body: string): void => void response.end(gzipSync(body)),
+} as const
+
+/** What a rule does to the items of a batch's answer. */
+const envelopes = {
+  stringIds: (items: readonly object[]): object[] => items.map((item) => ({ ...item, id: String(Object(item).id) })),
+  extraItem: (items: readonly object[]): object[] => [...items, { jsonrpc: '2.0', id: 1_000_000, result: null }],
 } as const
 
 const withResult = (result: unknown, change: (list: readonly unknown[]) => readonly unknown[]): unknown =>
@@ -53,7 +67,29 @@ const answers = {
     const digit = (): string => Math.floor(uniform() * 16).toString(16)
     return { ...result, hash: `0x${Array.from({ length: 64 }, digit).join('')}` }
   },
+  /** A newest block that is preconfirmed: it has no hash yet. */
+  noHash: (result: unknown, _: unknown, { params }: RpcCall): unknown =>
+    params[0] === 'latest' ? { ...Object(result), hash: null } : result,
+  /** Without the logs of some blocks. */
+  withhold: (result: unknown, _: unknown, __: RpcCall, { hides = () => false }: Rule): unknown =>
+    withResult(result, (list) => list.filter((log) => !hides(Number(Object(log).blockNumber)))),
+  /** With the logs of a block that a reorg removed. */
+  removed: (result: unknown): unknown =>
+    withResult(result, (list) => [
+      ...list,
+      ...list.map((log) => ({ ...Object(log), blockHash: OTHER_HASH, transactionHash: OTHER_HASH, removed: true })),
+    ]),
+  /** Each log twice, at two indexes. */
+  doubled: (result: unknown): unknown =>
+    withResult(result, (list) =>
+      list.flatMap((log) => [log, { ...Object(log), logIndex: hex(Number(Object(log).logIndex) + 1_000) }]),
+    ),
+  /** Numbers in place of hex. */
+  numbers: (result: unknown): unknown =>
+    withResult(result, (list) => list.map((log) => ({ ...Object(log), logIndex: Number(Object(log).logIndex) }))),
 } as const
+
+const OTHER_HASH = `0x${'d'.repeat(64)}`
 
 /** An answer that omitted creations: Unix milliseconds, and the blocks of the omitted logs. */
 export type Falsified = { readonly at: number; readonly blocks: readonly number[] }
@@ -68,7 +104,13 @@ const hidden = (whole: unknown, part: unknown): number[] => {
   return [...new Set(lost.map(({ blockNumber }) => Number(blockNumber)))]
 }
 
-export type Fault = keyof typeof transports | keyof typeof answers | keyof typeof refusals | 'stale' | 'elsewhere'
+export type Fault =
+  | keyof typeof transports
+  | keyof typeof deliveries
+  | keyof typeof envelopes
+  | keyof typeof answers
+  | keyof typeof refusals
+  | keyof typeof nodes
 
 const has = <T extends object>(table: T, name: PropertyKey): name is keyof T => Object.hasOwn(table, name)
 
@@ -78,8 +120,17 @@ export type Rule = {
   readonly method?: string
   /** Part of the requests, or of the calls for a fault of an answer, from 0 to 1; all unless given. */
   readonly share?: number
-  /** `stale`: how many blocks the reported head is behind the node's. `narrow`: the widest range of logs it gives. */
+  /**
+   * `stale`: how many blocks the reported head is behind the node's. `narrow`: the widest range of logs it gives.
+   * `pruned`: how many of the newest blocks it has logs of.
+   */
   readonly blocks?: number
+  /** `stale`, `highHead`: whether logs past the real head are refused, instead of left out. */
+  readonly refuses?: boolean
+  /** `highHead`: the height that it reports instead of the node's head. */
+  readonly height?: (head: number) => bigint
+  /** `withhold`: whether the logs of a block are left out now. */
+  readonly hides?: (block: number) => boolean
   /** `elsewhere`: the node that answers, of another chain or on another fork. */
   readonly url?: string
   /** Milliseconds since the rules were set. */
@@ -94,13 +145,35 @@ const widthOf = (filter: unknown): number => {
 
 /** The error of a request that this kind of node rejects; undefined for a request that it serves. */
 const refusals = {
-  narrow: ({ method, params }: RpcCall, blocks = 1): RpcAnswer['error'] =>
+  narrow: ({ method, params }: RpcCall, { blocks = 1 }: Rule): RpcAnswer['error'] =>
     method === 'eth_getLogs' && widthOf(params[0]) > blocks
       ? { code: -32602, message: `query exceeds max block range ${blocks}` }
       : undefined,
   /** As the public nodes of chain 56 do. */
   noLogs: ({ method }: RpcCall): RpcAnswer['error'] =>
     method === 'eth_getLogs' ? { code: -32005, message: 'limit exceeded' } : undefined,
+  /** As nodes with EIP-4444: they have the logs of the newest blocks only. */
+  pruned: ({ method, params }: RpcCall, { blocks = 0 }: Rule, head: number): RpcAnswer['error'] =>
+    method === 'eth_getLogs' && (heightOf(Object(params[0]).fromBlock) ?? head) <= head - blocks
+      ? { code: 4444, message: 'pruned history unavailable' }
+      : undefined,
+} as const
+
+type Node = (calls: readonly RpcCall[]) => Promise<RpcAnswer[]>
+
+const honest =
+  (target: string): Node =>
+  async (calls) => {
+    const answers = await createRpc(target).batch(calls.map(({ method, params }) => ({ method, params })))
+    return answers.map((it, at) => ({ ...it, id: calls[at]?.id ?? 0 }))
+  }
+
+/** Another node that answers whole requests. */
+const nodes = {
+  stale: ({ blocks = 1, refuses = false }: Rule, target: string): Node => createStale(blocks, target, refuses),
+  highHead: ({ height = BigInt, refuses = false }: Rule, target: string): Node =>
+    createHighHead(height, target, refuses),
+  elsewhere: ({ url }: Rule, target: string): Node => honest(url ?? target),
 } as const
 
 /**
@@ -136,27 +209,28 @@ export const startFaultProxy = async (options: {
   let counts = nothing()
   const count = <K>(map: Map<K, number>, key: K): void => void map.set(key, (map.get(key) ?? 0) + 1)
 
-  const strikes = (rule: Rule, methods: readonly string[]): boolean => {
+  const isDue = ({ from = 0, until = Number.POSITIVE_INFINITY }: Rule): boolean => {
     const now = performance.now() - since
-    if (now < (rule.from ?? 0) || now >= (rule.until ?? Number.POSITIVE_INFINITY)) return false
+    return now >= from && now < until
+  }
+
+  const strikes = (rule: Rule, methods: readonly string[]): boolean => {
+    if (!isDue(rule)) return false
     if (rule.method !== undefined && !methods.includes(rule.method)) return false
     if (uniform() >= (rule.share ?? 1)) return false
     count(counts.faults, rule.fault)
     return true
   }
 
-  const ask = async (calls: readonly RpcCall[], struck: readonly Rule[]): Promise<RpcAnswer[]> => {
-    const stale = struck.find(({ fault }) => fault === 'stale')
-    if (stale !== undefined) return createStale(stale.blocks ?? 1, target)(calls)
-    const url = struck.find(({ fault }) => fault === 'elsewhere')?.url ?? target
-    const answers = await createRpc(url).batch(calls.map(({ method, params }) => ({ method, params })))
-    return answers.map((it, at) => ({ ...it, id: calls[at]?.id ?? 0 }))
+  const ask = (calls: readonly RpcCall[], struck: readonly Rule[]): Promise<RpcAnswer[]> => {
+    for (const rule of struck) if (has(nodes, rule.fault)) return nodes[rule.fault](rule, target)(calls)
+    return honest(target)(calls)
   }
 
-  const tampered = (call: RpcCall | undefined, answer: RpcAnswer): RpcAnswer => {
+  const tampered = (call: RpcCall | undefined, answer: RpcAnswer, head: number): RpcAnswer => {
     if (call === undefined || answer.error !== undefined) return answer
-    for (const { fault, blocks } of rules) {
-      const error = has(refusals, fault) ? refusals[fault](call, blocks) : undefined
+    for (const rule of rules) {
+      const error = has(refusals, rule.fault) && isDue(rule) ? refusals[rule.fault](call, rule, head) : undefined
       if (error !== undefined) return { id: answer.id, error }
     }
     let { result } = answer
@@ -164,7 +238,7 @@ export const startFaultProxy = async (options: {
       const { fault } = rule
       if (!has(answers, fault) || !strikes(rule, [call.method])) continue
       const whole = result
-      result = answers[fault](whole, uniform)
+      result = answers[fault](whole, uniform, call, rule)
       const blocks = fault === 'creationsOnly' ? [] : hidden(whole, result)
       if (blocks.length > 0) counts.falsified.push({ at: Date.now(), blocks })
     }
@@ -186,20 +260,25 @@ export const startFaultProxy = async (options: {
     const struck = rules
       .filter(({ fault }) => !has(answers, fault) && !has(refusals, fault))
       .filter((rule) => strikes(rule, methods))
-    const transport = struck.map(({ fault }) => fault).find((fault) => has(transports, fault))
-    if (transport !== undefined && transport !== 'slow') return void transports[transport](response, '', uniform)
+    const kinds = struck.map(({ fault }) => fault)
+    const transport = kinds.find((fault) => has(transports, fault))
+    if (transport !== undefined) return void transports[transport](response, uniform)
     const forward = (): Promise<RpcAnswer[]> => ask(calls, struck)
     const isOfState = methods.some((method) => ofState.includes(method))
-    const served = (await (isOfState && turns ? turns.ask(forward) : forward())).map((it) => ({
+    const head = rules.some(({ fault }) => fault === 'pruned') ? await createRpc(target).blockNumber() : 0
+    let served: object[] = (await (isOfState && turns ? turns.ask(forward) : forward())).map((it) => ({
       jsonrpc: '2.0',
       ...tampered(
         calls.find(({ id }) => id === it.id),
         it,
+        head,
       ),
     }))
+    for (const fault of kinds) if (has(envelopes, fault)) served = envelopes[fault](served)
     const body = JSON.stringify(Array.isArray(asked) ? served : served[0])
     response.setHeader('content-type', 'application/json')
-    if (transport === 'slow') return transports.slow(response, body)
+    const delivery = kinds.find((fault) => has(deliveries, fault))
+    if (delivery !== undefined) return void (await deliveries[delivery](response, body))
     response.end(body)
   }
 

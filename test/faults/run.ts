@@ -21,6 +21,9 @@ import { reversals } from './targets/reversals.ts'
 import { slowReader } from './targets/slow-reader.ts'
 import { tags } from './targets/tags.ts'
 import { takeover } from './targets/takeover.ts'
+import { highHead } from './targets/tip-high-head.ts'
+import { behind, lateLogs, noHash, oddAnswers, pruned } from './targets/tip-nodes.ts'
+import { unknownLogs } from './targets/tip-unknown.ts'
 import { upgrade } from './targets/upgrade.ts'
 import { webhooks } from './targets/webhooks.ts'
 import { isVariant, variants } from './variant.ts'
@@ -51,6 +54,13 @@ const targets: Readonly<Record<string, Target>> = {
   '11': deadNode,
   refresh,
   upgrade,
+  'tip-high-head': highHead,
+  'tip-behind': behind,
+  'tip-late-logs': lateLogs,
+  'tip-pruned': pruned,
+  'tip-no-hash': noHash,
+  'tip-odd': oddAnswers,
+  'tip-unknown': unknownLogs,
   'reads-pages': pagination,
   'reads-after-tx': ownTransaction,
   'reads-tags': tags,

@@ -753,6 +753,8 @@ export const clientFaults: Faults = {
       ["if (typeof tag === 'bigint') return null", ''],
       ['throw new Preconfirmed(number)', 'return null'],
       ["  noteOdd('number')\n", ''],
+      ['value <= BigInt(Number.MAX_SAFE_INTEGER)', 'value <= BigInt(Number.MAX_SAFE_INTEGER) + 1n'],
+      ['value <= BigInt(Number.MAX_SAFE_INTEGER)', 'value < BigInt(Number.MAX_SAFE_INTEGER)'],
       ['z.int().nonnegative()', 'z.int().positive()'],
       ['z.int().nonnegative()', 'z.int()'],
       ['fromBlock: numberToHex(filter.fromBlock)', 'fromBlock: numberToHex(filter.fromBlock + 1n)'],
