@@ -249,6 +249,12 @@ export const indexerFaults: Faults = {
         'if (first.blockHash !== fact.blockHash) return null',
       ],
       ['first.blockHash !== fact.blockHash || first', 'first'],
+      ['const MAX_ID = 2n ** 63n - 1n', 'const MAX_ID = 2n ** 63n'],
+      ['const MAX_ID = 2n ** 63n - 1n', 'const MAX_ID = 2n ** 63n - 2n'],
+      ['const MAX_LOG_INDEX = 2 ** 31 - 1', 'const MAX_LOG_INDEX = 2 ** 31'],
+      ['const MAX_LOG_INDEX = 2 ** 31 - 1', 'const MAX_LOG_INDEX = 2 ** 31 - 2'],
+      ['return isStorable(decoded) ? decoded : null', 'return decoded'],
+      ["  (!('eventId' in log) || log.eventId <= MAX_ID)", '  true'],
     ],
   },
   'src/indexer/repair.ts': {
