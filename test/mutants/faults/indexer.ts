@@ -613,6 +613,8 @@ export const indexerFaults: Faults = {
       ['?? 0) < DROPPED_AGAIN_MS', '?? 0) <= DROPPED_AGAIN_MS'],
       ['      dropped = { hash, endpoint: endpoint ?? -1, at }\n', ''],
       ['      if (endpoint !== undefined) known = undefined\n', ''],
+      ['    if (known !== undefined && at < known.requestedAt) known = undefined\n', ''],
+      ['at < known.requestedAt', 'at <= known.requestedAt'],
       // Claims, and what endpoints agree on.
       ['    if (pace.doubt(claim, now()) === null) return claim\n', ''],
       ['    if (block !== null) pace.see(block, now())\n', ''],
