@@ -170,6 +170,7 @@ export const createHead = (deps: {
   /** The newest block in an answer or, when that has no hash yet, the block before it. */
   const claimIn = async (latest: Outcome<Block | null>): Promise<Block> => {
     const isEarly = !latest.ok && latest.error instanceof Preconfirmed
+    if (isEarly && latest.error.number === 0n) throw unavailable('the node has no block with a hash yet')
     const { block } = isEarly
       ? (await node.sendBy({ block: getBlock(latest.error.number - 1n) })).outcomes
       : { block: latest }

@@ -305,6 +305,14 @@ test('a newest block without a hash does not count yet: the head is the block be
   expect(await head.poll({})).toMatchObject({ head: { number: 100n } })
 })
 
+test('a chain whose first block has no hash yet has no head', async () => {
+  const { at, head } = open()
+  Object.assign(at, { isEarly: true, height: 0 })
+  await expect(head.latest()).rejects.toThrow('the node has no block with a hash yet')
+  at.height = 1
+  expect((await head.latest()).number).toBe(0n)
+})
+
 describe('a head that the worker has stored', () => {
   const openStored = (ageMs = 0, maxAgeMs = 5_000) => {
     const stored = { block: blockOf(100n), ageMs }

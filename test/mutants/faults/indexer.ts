@@ -615,6 +615,10 @@ export const indexerFaults: Faults = {
       ['      if (endpoint !== undefined) known = undefined\n', ''],
       ['    if (known !== undefined && at < known.requestedAt) known = undefined\n', ''],
       ['at < known.requestedAt', 'at <= known.requestedAt'],
+      [
+        "    if (isEarly && latest.error.number === 0n) throw unavailable('the node has no block with a hash yet')\n",
+        '',
+      ],
       // Claims, and what endpoints agree on.
       ['    if (pace.doubt(claim, now()) === null) return claim\n', ''],
       ['    if (block !== null) pace.see(block, now())\n', ''],
