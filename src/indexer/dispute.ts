@@ -1,6 +1,6 @@
 import type { Chain } from '../chain/chain.ts'
 import { isImplausibleHead } from '../chain/endpoints/ranking.ts'
-import { type Block, getBlock } from '../chain/rpc/requests.ts'
+import { type Block, getBlock, getChainId } from '../chain/rpc/requests.ts'
 import type { StoredBlock } from '../db/stored.ts'
 import { max } from '../lib/fixed.ts'
 import type { Logger } from '../lib/log.ts'
@@ -92,7 +92,13 @@ export const createDispute = ({
 
   return {
     async resolve({ number, hash }) {
-      const all = await chain.queryAllEndpoints({ block: getBlock(number), head: getBlock('latest') })
+      const asked = { block: getBlock(number), head: getBlock('latest'), id: getChainId() }
+      const all = (await chain.queryAllEndpoints(asked)).filter(({ endpoint, outcomes: { id } }) => {
+        const isOther = id.ok && id.value !== chain.chainId
+        // Behind one address may be nodes of several chains, and none of another one can deny a block of this one.
+        if (isOther) chain.penalize(endpoint, 'it serves another chain')
+        return !isOther
+      })
       const heads = all.flatMap(({ endpoint, outcomes: { block, head } }) =>
         block.ok && head.ok && head.value !== null ? [{ endpoint, head: head.value, block: block.value }] : [],
       )

@@ -479,7 +479,10 @@ describe('a reorg', () => {
     Object.assign(fake.chain, {
       poll: async () => ({ endpoint: 0, head: fake.head(), outcomes: { anchor: lacking } }),
       queryAllEndpoints: async () => [
-        { endpoint: 0, outcomes: { block: lacking, head: { ok: true, value: fake.head() } } },
+        {
+          endpoint: 0,
+          outcomes: { block: lacking, head: { ok: true, value: fake.head() }, id: { ok: true, value: 8453 } },
+        },
       ],
     })
     expect(await step()).toMatchObject({ left: 'a decision', problem: 'a node with block 6 has no block 5' })

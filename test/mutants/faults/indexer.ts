@@ -145,6 +145,8 @@ export const indexerFaults: Faults = {
     tests: ['test/indexer/dispute.test.ts'],
     faults: [
       ['const STOPPED_SECONDS = 5n', 'const STOPPED_SECONDS = 6n'],
+      ['id.ok && id.value !== chain.chainId', 'false'],
+      ["        if (isOther) chain.penalize(endpoint, 'it serves another chain')\n", ''],
       ['disagreement?.message !== message', 'disagreement === null'],
       ['denied?.number === number && denied.hash === hash', 'denied?.number === number'],
       ['denied?.number === number && denied.hash === hash', 'denied?.hash === hash'],
