@@ -21,12 +21,15 @@ type Sample = { readonly number: bigint; readonly at: number }
 export const createPace = () => {
   let first: Sample | undefined
   let last: Sample | undefined
+  /** The pace before it was last measured again; of a chain that has halted, the pace before it did. */
+  let before = 0
   /** How far the time of the last head was ahead of the clock, in seconds. */
   let ahead = 0
 
+  const measured = (from: Sample, to: Sample): number => (Number(to.number - from.number) * 1_000) / (to.at - from.at)
   const perSecond = (): number => {
     if (first === undefined || last === undefined || last.at - first.at < MEASURED_MS.least) return FASTEST
-    return (Number(last.number - first.number) * 1_000) / (last.at - first.at)
+    return Math.max(before, measured(first, last))
   }
   const aheadOf = ({ timestamp }: Block, now: number): number => Number(timestamp) - now / 1_000
 
@@ -45,7 +48,9 @@ export const createPace = () => {
       ahead = Math.max(0, aheadOf(block, now))
       const isLower = last !== undefined && block.number < last.number
       last = { number: block.number, at: now }
-      if (first === undefined || isLower || now - first.at > MEASURED_MS.most) first = last
+      if (first !== undefined && !isLower && now - first.at <= MEASURED_MS.most) return
+      if (first !== undefined && !isLower) before = measured(first, last) || before
+      first = last
     },
   }
 }

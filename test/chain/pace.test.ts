@@ -100,6 +100,46 @@ test.each([
     ],
     80,
   ],
+  [
+    'is that of before, after the chain has halted',
+    [
+      [100, 0],
+      [220, 120_001],
+      [220, 240_002],
+      [220, 360_003],
+      [221, 370_003],
+    ],
+    8,
+  ],
+  [
+    'is the faster one of now and before',
+    [
+      [100, 0],
+      [220, 120_001],
+      [240, 130_001],
+    ],
+    16,
+  ],
+  [
+    'of before also counts after a lower block',
+    [
+      [100, 0],
+      [220, 120_001],
+      [219, 125_001],
+      [220, 135_001],
+    ],
+    8,
+  ],
+  [
+    'follows a chain that became slower',
+    [
+      [100, 0],
+      [220, 120_001],
+      [232, 240_002],
+      [232, 250_002],
+    ],
+    1,
+  ],
 ] as const)('the pace %s', (_, seen, most) => {
   expect(paceOf(...seen).most()).toBe(most)
 })
