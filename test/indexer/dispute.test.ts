@@ -94,6 +94,21 @@ describe('endpoints that have stopped', () => {
     expect(await open(theirs, behind(seconds)).resolve(block)).toEqual(trusted)
   })
 
+  test.each<[string, number, number, number[] | null]>([
+    ['at the clock and 15 s ahead of it', 0, 15, null],
+    ['5 s behind the clock and 15 s ahead of it', -5, 15, null],
+    ['6 s behind the clock and 15 s ahead of it', -6, 15, [0]],
+    ['both ahead of the clock, 5 s apart', 60, 65, null],
+    ['both ahead of the clock, 6 s apart', 60, 66, [0]],
+  ])('are not shown by a time that a node may invent: %s', async (_each, holder, denier, trusted) => {
+    const answers = [
+      { fork: 1, at: NOW + denier },
+      { fork: 0, at: NOW + holder },
+      { fork: 0, at: NOW + holder },
+    ]
+    expect(await open(...answers).resolve(block)).toEqual(trusted)
+  })
+
   test('count if one of them has not stopped', async () => {
     expect(await open(theirs, behind(60), ours).resolve(block)).toBeNull()
     expect(penalized).toEqual([penalty(0)])

@@ -146,6 +146,8 @@ export const indexerFaults: Faults = {
     faults: [
       ['const STOPPED_SECONDS = 5n', 'const STOPPED_SECONDS = 6n'],
       ['id.ok && id.value !== chain.chainId', 'false'],
+      ['time > clock ? other : min(other, clock)', 'other'],
+      ['time > clock ? other : min(other, clock)', 'min(other, clock)'],
       ["        if (isOther) chain.penalize(endpoint, 'it serves another chain')\n", ''],
       ['disagreement?.message !== message', 'disagreement === null'],
       ['denied?.number === number && denied.hash === hash', 'denied?.number === number'],
@@ -178,8 +180,8 @@ export const indexerFaults: Faults = {
       ],
       ['return agreed', 'return denying'],
       [
-        'holders.every((holder) => at - holder.at > STOPPED_SECONDS)',
-        'holders.some((holder) => at - holder.at > STOPPED_SECONDS)',
+        'holders.every((holder) => secondsBehind(holder.at, at) > STOPPED_SECONDS)',
+        'holders.some((holder) => secondsBehind(holder.at, at) > STOPPED_SECONDS)',
       ],
       ['const haveStopped = deniers.some(', 'const haveStopped = deniers.every('],
       ['          !isImplausibleHead(', '          isImplausibleHead('],
