@@ -145,7 +145,7 @@ export const createHead = (deps: {
   const check = async (claim: Block, endpoint: number): Promise<Block | null> => {
     if (pace.doubt(claim, now()) === null) return claim
     const block = await agreed(claim)
-    if (block !== null) pace.see(block, now())
+    if (block !== null) pace.see(block, now(), { isAgreed: true })
     const doubt = pace.doubt(claim, now())
     // Others may be a few blocks behind.
     if (block?.hash === claim.hash || doubt === null) return claim

@@ -9,7 +9,7 @@ const MEASURED_MS = { least: 10_000, most: 120_000 }
 /** A head may be ahead of the measured pace by this factor, and by so many seconds of it. */
 const MARGIN = { factor: 2, seconds: 4 }
 
-/** Seconds that a block's time may be ahead of our clock, more than that of the last head was. */
+/** Seconds that a block's time may be ahead of our clock, more than that of the first head or an agreed one was. */
 const AHEAD_SECONDS = 15
 
 type Sample = { readonly number: bigint; readonly at: number }
@@ -23,7 +23,7 @@ export const createPace = () => {
   let last: Sample | undefined
   /** The pace before it was last measured again; of a chain that has halted, the pace before it did. */
   let before = 0
-  /** How far the time of the last head was ahead of the clock, in seconds. */
+  /** How far the time of the chain is ahead of the clock, in seconds. */
   let ahead = 0
 
   const measured = (from: Sample, to: Sample): number => (Number(to.number - from.number) * 1_000) / (to.at - from.at)
@@ -43,9 +43,13 @@ export const createPace = () => {
       const secondsAhead = Math.round(aheadOf(block, now))
       return secondsAhead > AHEAD_SECONDS + ahead ? `its time is ${secondsAhead} s ahead of the clock` : null
     },
-    /** Reports the newest block. After a lower one, the pace is measured again. */
-    see(block: Block, now: number): void {
-      ahead = Math.max(0, aheadOf(block, now))
+    /**
+     * Reports the newest block. After a lower one, the pace is measured again. Only the first one and those that nodes
+     * agreed on show that the chain's time is further ahead: else a node could advance it by some seconds with each one.
+     */
+    see(block: Block, now: number, { isAgreed = false } = {}): void {
+      const aheadNow = Math.max(0, aheadOf(block, now))
+      ahead = last === undefined || isAgreed ? aheadNow : Math.min(ahead, aheadNow)
       const isLower = last !== undefined && block.number < last.number
       last = { number: block.number, at: now }
       if (first !== undefined && !isLower && now - first.at <= MEASURED_MS.most) return

@@ -154,3 +154,15 @@ test.each([
   expect(pace.doubt(block(2, 1_000 + most), 1_000_000)).toBeNull()
   expect(pace.doubt(block(2, 1_001 + most), 1_000_000)).toBe(`its time is ${most + 1} s ahead of the clock`)
 })
+
+test('only a head that nodes agreed on shows that the time of the chain is further ahead of the clock', () => {
+  const pace = createPace()
+  for (const ahead of [0, 15, 30]) pace.see(block(1, 1_000 + ahead), 1_000_000)
+  expect(pace.doubt(block(1, 1_015), 1_000_000)).toBeNull()
+  expect(pace.doubt(block(1, 1_016), 1_000_000)).not.toBeNull()
+  pace.see(block(1, 1_030), 1_000_000, { isAgreed: true })
+  expect(pace.doubt(block(1, 1_045), 1_000_000)).toBeNull()
+  pace.see(block(1, 1_020), 1_000_000)
+  expect(pace.doubt(block(1, 1_035), 1_000_000)).toBeNull()
+  expect(pace.doubt(block(1, 1_036), 1_000_000)).not.toBeNull()
+})

@@ -626,7 +626,8 @@ export const indexerFaults: Faults = {
       ],
       // Claims, and what endpoints agree on.
       ['    if (pace.doubt(claim, now()) === null) return claim\n', ''],
-      ['    if (block !== null) pace.see(block, now())\n', ''],
+      ['    if (block !== null) pace.see(block, now(), { isAgreed: true })\n', ''],
+      ['now(), { isAgreed: true })', 'now())'],
       ['block?.hash === claim.hash || doubt === null', 'doubt === null', 'The last block itself is not in doubt.'],
       ['block?.hash === claim.hash || doubt === null', 'block?.hash === claim.hash'],
       ["isAlone ? 'it does not return' : 'no other node has'", "'no other node has'"],
