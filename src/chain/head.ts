@@ -97,6 +97,13 @@ export const createHead = (deps: {
   const once = createSingleFlight<Block>()
   const denial = isAlone ? 'it does not return' : 'no other node has'
 
+  /** The time, in milliseconds. A head that was reported at a later one is unknown: the clock was set back. */
+  const timeNow = (): number => {
+    const at = now()
+    if (known !== undefined && at < known.requestedAt) known = undefined
+    return at
+  }
+
   /** Reference blocks are a few seconds old: few reorgs reach them, and every node has them. */
   const keepReference = (block: Block, at: number): void => {
     if (isAlone || (nextReference !== undefined && at - nextReference.since < REFERENCE_MS)) return
@@ -138,7 +145,7 @@ export const createHead = (deps: {
   const check = async (claim: Block, endpoint: number): Promise<Block | null> => {
     if (pace.doubt(claim, now()) === null) return claim
     const block = await agreed(claim)
-    if (block !== null) pace.see(block, now())
+    if (block !== null) pace.see(block, now(), { isAgreed: true })
     const doubt = pace.doubt(claim, now())
     // Others may be a few blocks behind.
     if (block?.hash === claim.hash || doubt === null) return claim
@@ -148,7 +155,7 @@ export const createHead = (deps: {
 
   /** Keeps a checked head, unless a higher one was reported a moment ago. Returns the head that readers get. */
   const keep = (block: Block, endpoint: number, sharedMs: number): Block => {
-    const at = now()
+    const at = timeNow()
     const times = { requestedAt: at, sharedUntil: at + sharedMs }
     if (known !== undefined && block.number < known.block.number && at - known.reportedAt < LOWER_PERSISTS_MS) {
       known = { ...known, ...times }
@@ -163,6 +170,7 @@ export const createHead = (deps: {
   /** The newest block in an answer or, when that has no hash yet, the block before it. */
   const claimIn = async (latest: Outcome<Block | null>): Promise<Block> => {
     const isEarly = !latest.ok && latest.error instanceof Preconfirmed
+    if (isEarly && latest.error.number === 0n) throw unavailable('the node has no block with a hash yet')
     const { block } = isEarly
       ? (await node.sendBy({ block: getBlock(latest.error.number - 1n) })).outcomes
       : { block: latest }
@@ -204,7 +212,7 @@ export const createHead = (deps: {
 
   /** The checked head that needs no request: that of this process or, if that is not recent, the stored one. */
   const recent = async (): Promise<Block | undefined> => {
-    const at = now()
+    const at = timeNow()
     const own = known !== undefined && at <= known.sharedUntil ? known : undefined
     const other = own === undefined ? ((await stored?.()) ?? null) : null
     if (other === null || other.ageMs > maxAgeMs || other.block.hash === dropped?.hash) return own?.block

@@ -12,21 +12,21 @@ export const storedHeadIn =
     database.run((handle) => readStoredHead(handle, chainId)).catch(() => null)
 
 /**
- * Sends the demands of this process to the leading worker of a chain. One that another covers for at least half of its
- * time is not sent, so many clients that wait cost one notification.
+ * Sends the demands of this process to the leading worker of a chain. A demand for the same block, or for any news while
+ * there is one, is sent again when less than half of its time is left, so many clients that wait cost one notification.
  */
 export const sendDemands = (
   database: Pick<Database, 'run'>,
   now: () => number = () => performance.now(),
 ): ((chainId: ChainId) => Leader['ask']) => {
   return (chainId) => {
-    let until = Number.NEGATIVE_INFINITY
-    let newest = -1n
+    /** Until when the leader knows of each demand. One for a later block must not hide that for an earlier one. */
+    const untilBy = new Map<bigint | null, number>()
     return (block, ms) => {
-      if (now() >= until) newest = -1n
-      if (now() + ms / 2 < until && (block ?? -1n) <= newest) return
-      until = now() + ms
-      if (block !== null && block > newest) newest = block
+      for (const [sent, until] of untilBy) if (now() >= until) untilBy.delete(sent)
+      const covering = block === null ? [...untilBy.values()] : [untilBy.get(block) ?? 0]
+      if (covering.some((until) => now() + ms / 2 < until)) return
+      untilBy.set(block, now() + ms)
       database.run((handle) => sendDemand(handle, { chainId, block, ms })).catch(() => {})
     }
   }

@@ -8,8 +8,8 @@ export type Demand = {
   reached(block: bigint): void
   /** Whether some reader waits. */
   isFast(): boolean
-  /** The newest block that a reader waits for; -1 when none does. */
-  wanted(): bigint
+  /** The blocks that readers wait for. */
+  wanted(): readonly bigint[]
   /** Sleeps, and wakes when a reader begins to wait or `signal` aborts. */
   pause(ms: number, signal: AbortSignal): Promise<void>
 }
@@ -22,31 +22,28 @@ export type Demand = {
  * demand.ask(1_000n, 2_000)
  */
 export const createDemand = (now: () => number = () => performance.now()): Demand => {
-  /** Until when some reader waits for any news, and until when one waits for the block `wanted`. */
-  let newsUntil = Number.NEGATIVE_INFINITY
-  let blockUntil = Number.NEGATIVE_INFINITY
-  let wanted = -1n
+  /** Until when some reader waits for any news (null), and for each block. One block must not hide another. */
+  const untilBy = new Map<bigint | null, number>()
   let wake = new AbortController()
-  const isFast = (): boolean => now() < newsUntil || now() < blockUntil
+  const forget = (isOver: (block: bigint | null, until: number) => boolean): void => {
+    for (const [block, until] of untilBy) if (isOver(block, until)) untilBy.delete(block)
+  }
+  const isFast = (): boolean => {
+    forget((_, until) => now() >= until)
+    return untilBy.size > 0
+  }
+  const wanted = (): bigint[] => (isFast() ? [...untilBy.keys()].filter((block) => block !== null) : [])
 
   return {
     ask(block, ms) {
-      const wasFast = isFast()
-      const until = now() + ms
-      if (block === null) newsUntil = Math.max(newsUntil, until)
-      else {
-        if (now() >= blockUntil) wanted = -1n
-        if (wasFast && block > wanted) wake.abort()
-        if (block > wanted) wanted = block
-        blockUntil = Math.max(blockUntil, until)
-      }
-      if (!wasFast) wake.abort()
+      if (!isFast() || (block !== null && wanted().every((other) => block > other))) wake.abort()
+      untilBy.set(block, Math.max(untilBy.get(block) ?? 0, now() + ms))
     },
-    reached(block) {
-      if (block >= wanted) blockUntil = Number.NEGATIVE_INFINITY
+    reached(upTo) {
+      forget((block) => block !== null && block <= upTo)
     },
     isFast,
-    wanted: () => (now() < blockUntil ? wanted : -1n),
+    wanted,
     async pause(ms, signal) {
       const stop = (): void => wake.abort()
       signal.addEventListener('abort', stop, { once: true })

@@ -1,8 +1,8 @@
 import type { Chain } from '../chain/chain.ts'
 import { isImplausibleHead } from '../chain/endpoints/ranking.ts'
-import { type Block, getBlock } from '../chain/rpc/requests.ts'
+import { type Block, getBlock, getChainId } from '../chain/rpc/requests.ts'
 import type { StoredBlock } from '../db/stored.ts'
-import { max } from '../lib/fixed.ts'
+import { max, min } from '../lib/fixed.ts'
 import type { Logger } from '../lib/log.ts'
 
 /** Decides whether a block that an endpoint denies is orphaned. */
@@ -90,9 +90,24 @@ export const createDispute = ({
     return now() - above.since < ABOVE_MS ? null : heads.map(({ endpoint }) => endpoint)
   }
 
+  /**
+   * How far a head is behind another one, in seconds of chain time. The part of the other one that is ahead of the clock
+   * shows nothing, unless the chain's own time is ahead of it.
+   */
+  const secondsBehind = (time: bigint, other: bigint): bigint => {
+    const clock = BigInt(Math.floor(now() / 1_000))
+    return (time > clock ? other : min(other, clock)) - time
+  }
+
   return {
     async resolve({ number, hash }) {
-      const all = await chain.queryAllEndpoints({ block: getBlock(number), head: getBlock('latest') })
+      const asked = { block: getBlock(number), head: getBlock('latest'), id: getChainId() }
+      const all = (await chain.queryAllEndpoints(asked)).filter(({ endpoint, outcomes: { id } }) => {
+        const isOther = id.ok && id.value !== chain.chainId
+        // Behind one address may be nodes of several chains, and none of another one can deny a block of this one.
+        if (isOther) chain.penalize(endpoint, 'it serves another chain')
+        return !isOther
+      })
       const heads = all.flatMap(({ endpoint, outcomes: { block, head } }) =>
         block.ok && head.ok && head.value !== null ? [{ endpoint, head: head.value, block: block.value }] : [],
       )
@@ -112,7 +127,7 @@ export const createDispute = ({
       if (agreed !== undefined && agreed.length > 1) return agreed
       const haveStopped = deniers.some(
         ({ at }) =>
-          holders.every((holder) => at - holder.at > STOPPED_SECONDS) &&
+          holders.every((holder) => secondsBehind(holder.at, at) > STOPPED_SECONDS) &&
           !isImplausibleHead(
             at,
             holders.map((holder) => holder.at),

@@ -209,8 +209,20 @@ const unique = (facts: readonly Fact[]): readonly Fact[] | null => {
  */
 const decode = (log: RawLog): Fact | Hint | 'other' | 'unknown' | null => {
   try {
-    return decodeLog(log) ?? (isKnownTopic(log.topics[0]) ? 'other' : 'unknown')
+    const decoded = decodeLog(log)
+    if (decoded === null) return isKnownTopic(log.topics[0]) ? 'other' : 'unknown'
+    return isStorable(decoded) ? decoded : null
   } catch {
     return null
   }
 }
+
+/** The greatest id and log index that the database can store. No contract can emit greater ones. */
+const MAX_ID = 2n ** 63n - 1n
+const MAX_LOG_INDEX = 2 ** 31 - 1
+
+/** Whether the database can store the ids and the index of a log. Otherwise each write of the range would fail. */
+const isStorable = (log: Fact | Hint): boolean =>
+  Number(log.logIndex) <= MAX_LOG_INDEX &&
+  (!('id' in log) || log.id <= MAX_ID) &&
+  (!('eventId' in log) || log.eventId <= MAX_ID)

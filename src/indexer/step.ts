@@ -39,8 +39,8 @@ export type StepDeps = {
   readonly now?: () => number
 }
 
-/** What readers wait for: the newest block, -1 for none; and whether the chain is polled fast for them. */
-export type Wanted = { readonly wanted: bigint; readonly isFast: boolean }
+/** The blocks that readers wait for, and whether the chain is polled fast for them. */
+export type Wanted = { readonly wanted: readonly bigint[]; readonly isFast: boolean }
 
 /** The source of facts: logs, or reads of each entity by its id if no node serves logs. */
 export type Source = 'logs' | 'ids'
@@ -110,7 +110,7 @@ const isReadingIds = ({ anchor, cursor }: Progress): boolean => (anchor?.number 
 /**
  * Creates the body of the follower's loop: poll the chain, then take the one step that brings the index closer to it. A
  * step may be stopped or killed, or may throw, at any point: each step writes one transaction, and the next step
- * continues from the stored state. The index is moved to the wanted block without waiting for the next proof. `step`
+ * continues from the stored state. The index is moved to a wanted block without waiting for the next proof. `step`
  * throws what nodes and database throw, and LeaseLost when another worker has taken over.
  */
 export const createStep = (deps: StepDeps) => {
@@ -232,7 +232,7 @@ export const createStep = (deps: StepDeps) => {
     progress: Progress,
     source: Source,
     polled: Poll,
-    { earlier, wanted, isAnchorDue }: { earlier: Block | undefined; wanted: bigint; isAnchorDue: boolean },
+    { earlier, wanted, isAnchorDue }: { earlier: Block | undefined; wanted: readonly bigint[]; isAnchorDue: boolean },
   ): Promise<Done> => {
     const { anchor, cursor } = progress
     const { head, logs } = polled
@@ -253,7 +253,7 @@ export const createStep = (deps: StepDeps) => {
     // The logs of the earlier head were requested twice: nodes may have those of a new block later than the block.
     const target =
       earlier !== undefined && earlier.number > cursor.number && earlier.number <= head.number ? earlier : head
-    const isWanted = wanted > cursor.number && wanted <= target.number
+    const isWanted = wanted.some((block) => block > cursor.number && block <= target.number)
     if (target.number > cursor.number && (proof.is(proveEveryMs) || isWanted))
       return moveTo(lease, indexed, target, polled, [])
     return { ...nothing, isQuiet: logs !== null }
@@ -296,7 +296,7 @@ export const createStep = (deps: StepDeps) => {
     }
   }
 
-  return async (lease: Lease, { wanted, isFast }: Wanted = { wanted: -1n, isFast: true }): Promise<StepResult> => {
+  return async (lease: Lease, { wanted, isFast }: Wanted = { wanted: [], isFast: true }): Promise<StepResult> => {
     const progress = await readProgress(database, chainId)
     const source = isReadingIds(progress) || !chain.status().hasLogs ? 'ids' : 'logs'
     const { anchor } = progress

@@ -95,6 +95,23 @@ test('a lower block is the head once it was reported for ten seconds, and is ask
   expect([await number(), asked.length]).toEqual([90, 3])
 })
 
+test('after the clock was set back, the head is asked for again, also a lower one', async () => {
+  const { at, asked, number } = open()
+  expect([await number(), asked.length]).toEqual([100, 1])
+  at.now -= 1
+  at.height = 90
+  expect([await number(), await number(), asked.length]).toEqual([90, 90, 2])
+})
+
+test('a head that was polled before the clock was set back is unknown', async () => {
+  const { at, head, asked, number } = open()
+  await head.poll({})
+  at.now -= 600_000
+  at.height = 90
+  await head.poll({})
+  expect([await number(), asked.length]).toEqual([90, 2])
+})
+
 test('a dropped block is asked for again, and another one is not dropped with it', async () => {
   const { at, head, asked, block, number } = open()
   await number()
@@ -286,6 +303,14 @@ test('a newest block without a hash does not count yet: the head is the block be
   Object.assign(at, { isEarly: true, height: 101 })
   expect(await number()).toBe(100)
   expect(await head.poll({})).toMatchObject({ head: { number: 100n } })
+})
+
+test('a chain whose first block has no hash yet has no head', async () => {
+  const { at, head } = open()
+  Object.assign(at, { isEarly: true, height: 0 })
+  await expect(head.latest()).rejects.toThrow('the node has no block with a hash yet')
+  at.height = 1
+  expect((await head.latest()).number).toBe(0n)
 })
 
 describe('a head that the worker has stored', () => {

@@ -100,6 +100,46 @@ test.each([
     ],
     80,
   ],
+  [
+    'is that of before, after the chain has halted',
+    [
+      [100, 0],
+      [220, 120_001],
+      [220, 240_002],
+      [220, 360_003],
+      [221, 370_003],
+    ],
+    8,
+  ],
+  [
+    'is the faster one of now and before',
+    [
+      [100, 0],
+      [220, 120_001],
+      [240, 130_001],
+    ],
+    16,
+  ],
+  [
+    'of before also counts after a lower block',
+    [
+      [100, 0],
+      [220, 120_001],
+      [219, 125_001],
+      [220, 135_001],
+    ],
+    8,
+  ],
+  [
+    'follows a chain that became slower',
+    [
+      [100, 0],
+      [220, 120_001],
+      [232, 240_002],
+      [232, 250_002],
+    ],
+    1,
+  ],
 ] as const)('the pace %s', (_, seen, most) => {
   expect(paceOf(...seen).most()).toBe(most)
 })
@@ -113,4 +153,16 @@ test.each([
   pace.see(block(1, 1_000 + last), 1_000_000)
   expect(pace.doubt(block(2, 1_000 + most), 1_000_000)).toBeNull()
   expect(pace.doubt(block(2, 1_001 + most), 1_000_000)).toBe(`its time is ${most + 1} s ahead of the clock`)
+})
+
+test('only a head that nodes agreed on shows that the time of the chain is further ahead of the clock', () => {
+  const pace = createPace()
+  for (const ahead of [0, 15, 30]) pace.see(block(1, 1_000 + ahead), 1_000_000)
+  expect(pace.doubt(block(1, 1_015), 1_000_000)).toBeNull()
+  expect(pace.doubt(block(1, 1_016), 1_000_000)).not.toBeNull()
+  pace.see(block(1, 1_030), 1_000_000, { isAgreed: true })
+  expect(pace.doubt(block(1, 1_045), 1_000_000)).toBeNull()
+  pace.see(block(1, 1_020), 1_000_000)
+  expect(pace.doubt(block(1, 1_035), 1_000_000)).toBeNull()
+  expect(pace.doubt(block(1, 1_036), 1_000_000)).not.toBeNull()
 })

@@ -13,7 +13,7 @@ const open = () => {
 }
 const broken = { run: () => Promise.reject(new Error('connection lost')) } as unknown as Database
 
-test('a demand is sent once for each chain, and again when half of its time is left', () => {
+test('a demand is sent once for each chain and block, and again when half of its time is left', () => {
   const { clock, ask, take } = open()
   const [first, second] = [ask(8453), ask(56)]
   first(7n, 1_000)
@@ -21,29 +21,29 @@ test('a demand is sent once for each chain, and again when half of its time is l
   expect(take()).toEqual(['8453 7 1000', '56  500'])
   clock.now = 499
   first(7n, 1_000)
-  first(6n, 1_000)
   first(null, 1_000)
   expect(take()).toEqual([])
   clock.now = 500
-  first(6n, 1_000)
-  expect(take()).toEqual(['8453 6 1000'])
+  first(7n, 1_000)
+  expect(take()).toEqual(['8453 7 1000'])
   clock.now = 501
   first(7n, 1_000)
   expect(take()).toEqual([])
 })
 
-test('a later block is sent at once, and any block after the demand is over', () => {
+test('a demand for any news does not cover blocks, and one for a later block does not cover earlier ones', () => {
   const { clock, ask, take } = open()
   const send = ask(8453)
   send(null, 1_000)
   send(0n, 1_000)
   send(7n, 1_000)
   send(5n, 1_000)
-  expect(take()).toEqual(['8453  1000', '8453 0 1000', '8453 7 1000'])
+  expect(take()).toEqual(['8453  1000', '8453 0 1000', '8453 7 1000', '8453 5 1000'])
   clock.now = 1_000
+  send(null, 1)
   send(5n, 1_000)
-  send(6n, 1_000)
-  expect(take()).toEqual(['8453 5 1000', '8453 6 1000'])
+  send(5n, 1_000)
+  expect(take()).toEqual(['8453  1', '8453 5 1000'])
 })
 
 test('without a database no demand is sent and no head is known', async () => {

@@ -29,42 +29,44 @@ test.each([
   ['any news', null],
 ])('a demand for %s lasts for its time, and a shorter one does not end it', (_, block) => {
   const { clock, demand } = open()
-  expect([demand.isFast(), demand.wanted()]).toEqual([false, -1n])
+  const wanted = block === null ? [] : [block]
+  expect([demand.isFast(), demand.wanted()]).toEqual([false, []])
   demand.ask(block, 1_000)
   demand.ask(block, 10)
   clock.now = 999
-  expect([demand.isFast(), demand.wanted()]).toEqual([true, block ?? -1n])
+  expect([demand.isFast(), demand.wanted()]).toEqual([true, wanted])
   clock.now = 1_000
-  expect([demand.isFast(), demand.wanted()]).toEqual([false, -1n])
+  expect([demand.isFast(), demand.wanted()]).toEqual([false, []])
 })
 
-test('the newest block is wanted, and none of a demand that is over', () => {
+test('each block is wanted for the time of its own demands', () => {
   const { clock, demand } = open()
-  demand.ask(null, 1_000)
-  expect([demand.isFast(), demand.wanted()]).toEqual([true, -1n])
-  demand.ask(7n, 1_000)
+  demand.ask(null, 3_000)
+  expect([demand.isFast(), demand.wanted()]).toEqual([true, []])
+  demand.ask(2n ** 63n, 1_000)
   demand.ask(5n, 2_000)
-  clock.now = 1_999
-  expect(demand.wanted()).toBe(7n)
+  demand.ask(7n, 2_000)
+  expect(demand.wanted()).toEqual([2n ** 63n, 5n, 7n])
+  clock.now = 1_000
+  expect(demand.wanted()).toEqual([5n, 7n])
   clock.now = 2_000
-  demand.ask(5n, 1_000)
-  expect(demand.wanted()).toBe(5n)
-  clock.now = 3_000
-  demand.ask(null, 1_000)
-  expect(demand.wanted()).toBe(-1n)
+  expect([demand.isFast(), demand.wanted()]).toEqual([true, []])
 })
 
 test('readers of a block wait until the index has it, and those of any news for their time', () => {
   const { clock, demand } = open()
   demand.ask(7n, 1_000)
   demand.reached(6n)
-  expect([demand.isFast(), demand.wanted()]).toEqual([true, 7n])
+  expect([demand.isFast(), demand.wanted()]).toEqual([true, [7n]])
   demand.reached(7n)
-  expect([demand.isFast(), demand.wanted()]).toEqual([false, -1n])
+  expect([demand.isFast(), demand.wanted()]).toEqual([false, []])
   demand.ask(5n, 1_000)
+  demand.ask(9n, 1_000)
   demand.ask(null, 2_000)
   demand.reached(8n)
-  expect([demand.isFast(), demand.wanted()]).toEqual([true, -1n])
+  expect([demand.isFast(), demand.wanted()]).toEqual([true, [9n]])
+  clock.now = 1_000
+  expect([demand.isFast(), demand.wanted()]).toEqual([true, []])
   clock.now = 2_000
   expect(demand.isFast()).toBe(false)
 })

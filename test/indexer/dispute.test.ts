@@ -9,8 +9,11 @@ import { blockOf } from '../support/seed-index.ts'
 const block = blockOf(7n)
 const NOW = 1_800_000_100
 
-/** What an endpoint answers: the fork of its block 7 (0 has the disputed block; null: none), and its newest time. */
-type Answer = { readonly fork: number | null; readonly at?: number }
+/**
+ * What an endpoint answers: the fork of its block 7 (0 has the disputed block; null: none), its newest time, and its
+ * chain id.
+ */
+type Answer = { readonly fork: number | null; readonly at?: number; readonly id?: number }
 
 let clock: { now: number }
 let answers: readonly (Answer | null)[]
@@ -29,10 +32,11 @@ const open = (...first: readonly (Answer | null)[]) => {
   const all = () =>
     answers.flatMap((answer, endpoint) => {
       if (answer === null) return []
-      const { fork, at = NOW } = answer
+      const { fork, at = NOW, id = 8453 } = answer
       const value = fork === null ? null : blockOf(7n, fork)
       const head = { ...blockOf(9n), timestamp: BigInt(at) }
-      return [{ endpoint, outcomes: { block: { ok: true, value }, head: { ok: true, value: head } } }]
+      const outcomes = { block: { ok: true, value }, head: { ok: true, value: head }, id: { ok: true, value: id } }
+      return [{ endpoint, outcomes }]
     })
   const chain = partOfChain({
     chainId: 8453,
@@ -65,6 +69,21 @@ test.each<[string, (Answer | null)[], number[] | null, number[]]>([
   expect(lines).toEqual(doubted.length > 0 ? ['nodes disagree about block 7'] : [])
 })
 
+test.each<[string, Answer[]]>([
+  ['the only endpoint', [{ fork: 1, id: 1 }]],
+  [
+    'all endpoints',
+    [
+      { fork: 1, id: 1 },
+      { fork: 1, id: 1 },
+    ],
+  ],
+])('no block is orphaned because %s began to serve another chain', async (_, given) => {
+  const dispute = open(...given)
+  expect([await dispute.resolve(block), await dispute.resolve(block)]).toEqual([null, null])
+  expect(new Set(penalized)).toEqual(new Set(given.map((_each, endpoint) => `${endpoint}: it serves another chain`)))
+})
+
 describe('endpoints that have stopped', () => {
   const behind = (seconds: number): Answer => ({ fork: 0, at: NOW - seconds })
 
@@ -73,6 +92,21 @@ describe('endpoints that have stopped', () => {
     [6, [0]],
   ])('do not count from %i seconds behind', async (seconds, trusted) => {
     expect(await open(theirs, behind(seconds)).resolve(block)).toEqual(trusted)
+  })
+
+  test.each<[string, number, number, number[] | null]>([
+    ['at the clock and 15 s ahead of it', 0, 15, null],
+    ['5 s behind the clock and 15 s ahead of it', -5, 15, null],
+    ['6 s behind the clock and 15 s ahead of it', -6, 15, [0]],
+    ['both ahead of the clock, 5 s apart', 60, 65, null],
+    ['both ahead of the clock, 6 s apart', 60, 66, [0]],
+  ])('are not shown by a time that a node may invent: %s', async (_each, holder, denier, trusted) => {
+    const answers = [
+      { fork: 1, at: NOW + denier },
+      { fork: 0, at: NOW + holder },
+      { fork: 0, at: NOW + holder },
+    ]
+    expect(await open(...answers).resolve(block)).toEqual(trusted)
   })
 
   test('count if one of them has not stopped', async () => {
@@ -151,7 +185,7 @@ test('an endpoint that answers only a part does not count', async () => {
   const good = { ok: true, value: blockOf(7n, 1) }
   const answer = (endpoint: number, first: unknown, second: unknown) => ({
     endpoint,
-    outcomes: { block: first, head: second },
+    outcomes: { block: first, head: second, id: { ok: false, error } },
   })
   const chain = partOfChain({
     queryAllEndpoints: async () =>

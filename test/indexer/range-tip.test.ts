@@ -88,6 +88,23 @@ test.each<[string, Partial<RawLog>, string]>([
   expect(fake.faults()).toEqual([`0 penalized: ${reason}`])
 })
 
+test.each<[string, boolean, Emitted, Partial<RawLog>]>([
+  ['index 2^31 - 1', true, ['Paused', {}], { logIndex: 2 ** 31 - 1 }],
+  ['index 2^31', false, ['Paused', {}], { logIndex: 2 ** 31 }],
+  ['id 2^63 - 1', true, ['CapitalWithdrawn', { depositId: 2n ** 63n - 1n }], {}],
+  ['id 2^63', false, ['CapitalWithdrawn', { depositId: 2n ** 63n }], {}],
+  ['event 2^63 - 1', true, ['PositionCreated', { positionId: 2n, eventId: 2n ** 63n - 1n }], {}],
+  ['event 2^63', false, ['PositionCreated', { positionId: 2n, eventId: 2n ** 63n }], {}],
+])('whether the database can store a log with %s: %s', async (_, isStorable, emitted, changed) => {
+  const { fake, tip } = open()
+  fake.reorg(1n)
+  fake.mine(emitted)
+  const logs = await change(fake, changed)
+  if (isStorable) expect((await tip(logs)).block).toEqual(fake.head())
+  else await expect(tip(logs)).rejects.toThrow(new ChainMoved('a log that cannot be decoded'))
+  expect(fake.faults()).toEqual(isStorable ? [] : ['0 penalized: a log that cannot be decoded'])
+})
+
 test('a range rejects a log from above it, and one of its last block on another fork', async () => {
   const { fake } = open()
   const range = async (changed: Partial<RawLog>) => {

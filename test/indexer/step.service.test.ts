@@ -32,12 +32,12 @@ beforeEach(async () => {
 const open = (options: Partial<StepDeps> = {}) => {
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
   const step = createStep({ chain: fake.chain, database, leaseTtlMs: 60_000, log, now: () => clock.now, ...options })
-  return (wanted = -1n, isFast = true) => step(lease, { wanted, isFast })
+  return (wanted: bigint | readonly bigint[] = [], isFast = true) => step(lease, { wanted: [wanted].flat(), isFast })
 }
 /** As above, with every check due at each step. */
 const openDue = (options: Partial<StepDeps> = {}) => {
   const step = open({ proveEveryMs: 0, ...options })
-  return (wanted?: bigint) => {
+  return (wanted?: bigint | readonly bigint[]) => {
     clock.now += 60_000
     return step(wanted)
   }
@@ -137,6 +137,14 @@ describe('a quiet chain', () => {
     expect(await step(wanted.number + 1n)).toMatchObject({ proven: null })
     expect(await step(wanted.number)).toMatchObject({ proven: wanted })
     expect(await step(wanted.number)).toMatchObject({ proven: null })
+  })
+
+  test('a block is proved at once while others wait for blocks above the head', async () => {
+    const step = await openIndexed()
+    const wanted = fake.pass(1)
+    await step()
+    expect(await step([wanted.number + 1n])).toMatchObject({ proven: null })
+    expect(await step([wanted.number, wanted.number + 1n, 2n ** 63n])).toMatchObject({ proven: wanted })
   })
 
   test('a head below the anchor means that the node lags: all are asked once a second', async () => {
@@ -471,7 +479,10 @@ describe('a reorg', () => {
     Object.assign(fake.chain, {
       poll: async () => ({ endpoint: 0, head: fake.head(), outcomes: { anchor: lacking } }),
       queryAllEndpoints: async () => [
-        { endpoint: 0, outcomes: { block: lacking, head: { ok: true, value: fake.head() } } },
+        {
+          endpoint: 0,
+          outcomes: { block: lacking, head: { ok: true, value: fake.head() }, id: { ok: true, value: 8453 } },
+        },
       ],
     })
     expect(await step()).toMatchObject({ left: 'a decision', problem: 'a node with block 6 has no block 5' })

@@ -198,6 +198,38 @@ test.each([
   },
 )
 
+test.each([
+  [89n, 90n],
+  [90n, 102n],
+  [102n, null],
+])(
+  'for transactions in blocks 90 and 102, the worker of an index at block %s is asked for block %s',
+  async (tip, asked) => {
+    const [first, second] = [hashOf(1), hashOf(2)]
+    // The node is on another fork than the index, so no transaction is reached.
+    const opened = fakeChain(({ method, params: [given] }) => {
+      if (method === 'eth_getTransactionReceipt') return rawReceipt(given, given === first ? 102 : 90)
+      return given === numberToHex(tip) ? { number: given, hash: keccak256('0x0a'), timestamp: '0x1' } : undefined
+    })
+    opened.node.head = 102n
+    const ask = vi.fn()
+    const { waits, tips } = openWaits([{ ...opened.chain, ask }])
+    tips.set(8453, tip)
+    const wait = (key: string) =>
+      waits.during(8453, fakeClient().client, (polls, signal) =>
+        polls.index.until({
+          ...{ key, deadline: performance.now() + 60_000, signal },
+          check: ({ transactions }) => (transactions.size === 2 ? true : undefined),
+          late: () => new Error('late'),
+        }),
+      )
+    const waiting = Promise.all([wait(first), wait(second)])
+    await vi.advanceTimersByTimeAsync(500)
+    await waiting
+    expect(ask).toHaveBeenLastCalledWith(asked, 500)
+  },
+)
+
 test('the worker is not asked for a transaction that is not mined', async () => {
   const opened = open(() => null)
   const ask = vi.fn()

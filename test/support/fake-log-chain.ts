@@ -164,6 +164,7 @@ export const createFakeChain = ({ startBlock = 0n } = {}) => {
       const upTo = toBlock === 'latest' ? head().number : BigInt(toBlock)
       return shown({ from: BigInt(fromBlock), upTo }, 'probe')
     }
+    if (method === 'eth_chainId') return numberToHex(deployment.chainId)
     if (request.view !== undefined) return view(request.view.data, request.view.blockHash)
     const block = named(first)
     return block && { ...block, number: numberToHex(block.number), timestamp: numberToHex(block.timestamp) }

@@ -5,7 +5,7 @@ import { type Block, getBlock, getReceipt, type MinedAt } from '../../chain/rpc/
 import type { Reached } from '../../db/changes/changes.ts'
 import type { RefreshState } from '../../db/queries/refresh-state.ts'
 import { isUnavailable, nullIfUnavailable, ServiceError, unavailable } from '../../lib/errors.ts'
-import { max } from '../../lib/fixed.ts'
+import { max, min } from '../../lib/fixed.ts'
 import { createSharedPoll } from '../../lib/shared-poll.ts'
 import { createTally } from '../../lib/tally.ts'
 import type { ChainId } from '../../protocol/chains.ts'
@@ -116,6 +116,15 @@ const readTransactions = async (
   })
 }
 
+/**
+ * The oldest of some blocks that the index has not reached, for which the worker is asked: the newest one may be above
+ * its head, and must not delay the others. Null when it has reached all.
+ */
+const oldestAbove = (tip: Reached | undefined, blocks: readonly bigint[]): bigint | null => {
+  const ahead = blocks.filter((block) => block > (tip?.block.number ?? -1n))
+  return ahead.length === 0 ? null : ahead.reduce(min)
+}
+
 /** Reads the head and transactions of a chain. `before` are the transactions of the last poll. */
 const readSnapshot = async (
   nodes: Nodes,
@@ -137,7 +146,8 @@ const readSnapshot = async (
     const read = requested.length === 0 ? [] : await readTransactions(nodes, newest, requested)
     const found = [...waiting, ...read]
     const last = found.map(([, { block }]) => block).reduce(max, -1n)
-    if (found.some(([, { isReached }]) => !isReached)) chain.ask(last, ASK_MS)
+    const unreached = found.flatMap(([, { block, isReached }]) => (isReached ? [] : block))
+    if (unreached.length > 0) chain.ask(oldestAbove(tip, unreached), ASK_MS)
     if (place === 'index' || last <= head.number) return { tip, head, transactions: new Map(found), fault: null }
     // A transaction is in a block above the head that this process knew.
     const next = await chain.head(last)
@@ -176,7 +186,7 @@ const pollsOf = ({ changes, refreshState }: Pick<Deps, 'changes' | 'refreshState
       async read(keys) {
         const head = await nodes.chain.head().catch(nullIfUnavailable)
         const mined = keys.map(BigInt).filter((block) => block <= (head?.number ?? -1n))
-        nodes.chain.ask(mined.length === 0 ? null : mined.reduce(max), ASK_MS)
+        nodes.chain.ask(oldestAbove(tipOf(), mined), ASK_MS)
         return tipOf()
       },
     }),
