@@ -218,7 +218,8 @@ export const createStep = (deps: StepDeps) => {
     const protocol = anchor === null || protocolRead.is(PROTOCOL_EVERY_MS)
     if (protocol) protocolRead.done()
     const state = { complete, protocol, isBehind: anchor === null, uncovers: isReadingIds(progress) }
-    const gap = { from: after(cursor), to: block.number }
+    const from = after(cursor)
+    const gap = from > block.number ? null : { from, to: block.number }
     await commits.write(lease, { block, facts, hints: [], fees: [], gap, unknown: [], ...state })
     replaceable = block.number
     if (complete) return { proven: block, left: 'nothing', isWritten: true, isQuiet: true }

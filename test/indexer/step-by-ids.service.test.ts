@@ -143,3 +143,12 @@ test('a reorg during the batches removes the rows of the orphaned fork', async (
   while ((await step()).proven === null);
   expect(await progress()).toMatchObject({ cursor: fake.head(), last: { position: 2n } })
 })
+
+test('a step at the cursor adds no gap', async () => {
+  fake.create('position', 1)
+  const step = open({})
+  while ((await step()).proven === null);
+  await rowsOf(database, 'DELETE FROM log_gaps')
+  await step()
+  expect(await rowsOf(database, 'SELECT FROM log_gaps')).toEqual([])
+})
