@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Ended, RequestMetrics } from '../lib/http-metrics.ts'
-import type { LineBuffer } from '../lib/line-buffer.ts'
+import type { LineBuffer } from './line-buffer.ts'
 
 const ALLOWED = /^[\w.:-]{1,128}$/
 const TRACE_PARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}/

@@ -25,9 +25,6 @@ import { createJobs } from '../jobs/run.ts'
 import { type Closers, sleep } from '../lib/lifecycle.ts'
 import { createLogger, type Logger } from '../lib/log.ts'
 import { createMetrics } from '../lib/metrics.ts'
-import { serveMetrics } from '../lib/metrics-server.ts'
-import { createPace } from '../lib/pace.ts'
-import { serve } from '../lib/serve.ts'
 import { createCalibrator } from '../pricing/calibration-sets.ts'
 import { openMarket } from '../pricing/market/open-market.ts'
 import { configureChains } from '../protocol/chains.ts'
@@ -36,7 +33,10 @@ import { measureWebhooks } from '../webhooks/metrics.ts'
 import { createPost } from '../webhooks/post.ts'
 import { createVault } from '../webhooks/secrets.ts'
 import { sendDemands, storedHeadIn } from './leader.ts'
+import { serveMetrics } from './metrics-server.ts'
 import { openChains, openDatabase, requireVersionOf, WORK_WITHIN_MS } from './parts.ts'
+import { serve } from './serve.ts'
+import { createThrottle } from './throttle.ts'
 
 /** Milliseconds between two sweeps, which refresh every record that can still change. */
 const SWEEP_EVERY_MS = 60_000
@@ -113,8 +113,8 @@ export const openWorker = async (
   })
   const observers = new Map(
     [...chains].map(([chainId, chain]) => {
-      const pace = createPace(OBSERVE_AT_MOST_EVERY_MS)
-      return [chainId, { ...createObserver({ chain, database, log }), pace }] as const
+      const throttle = createThrottle(OBSERVE_AT_MOST_EVERY_MS)
+      return [chainId, { ...createObserver({ chain, database, log }), throttle }] as const
     }),
   )
   const gaps = new Map([...chains].map(([chainId, chain]) => [chainId, createLogGaps({ chain, database, log })]))
@@ -137,7 +137,7 @@ export const openWorker = async (
     async observe({ chainId }, signal) {
       const observer = observers.get(chainId)
       if (observer === undefined) return
-      await observer.pace(signal)
+      await observer.throttle(signal)
       await observer.observeAll(signal)
     },
     async audit({ chainId }, signal) {

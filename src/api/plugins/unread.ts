@@ -1,5 +1,5 @@
 import fp from 'fastify-plugin'
-import { bytesOf } from '../../lib/bytes.ts'
+import { bytesOf } from '../bytes.ts'
 import { addressOf } from '../client.ts'
 import type { Refused } from '../limits.ts'
 import { isLarge, noRoom, type Unread } from '../unread.ts'

@@ -16,11 +16,8 @@ export const isCurrent = (rank: Rank): boolean => rank === 'ok' || rank === 'inc
 /** Seconds of chain time that an endpoint may be behind another one without being ranked below it. */
 const LAG_SECONDS = 5n
 
-/**
- * Seconds that a block's time may be ahead of our clock. With the usual age of a head they are less than `LAG_SECONDS`, so
- * that a head which is made up makes no honest endpoint lag.
- */
-const AHEAD_SECONDS = 2n
+/** Seconds that a block's time may be ahead of our clock. */
+const AHEAD_SECONDS = 15n
 
 /**
  * Whether a head's time (Unix seconds) is in the future, while other heads are not and none of them comes close to it.

@@ -18,7 +18,7 @@ export const endpointRanks = [
   'unknown',
 ] as const
 
-export type EndpointRank = (typeof endpointRanks)[number]
+type EndpointRank = (typeof endpointRanks)[number]
 
 /** One endpoint for operators. Its URL is not part of it, because a provider's URL may contain a key. */
 export type EndpointStatus = {

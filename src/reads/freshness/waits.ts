@@ -6,11 +6,11 @@ import type { Reached } from '../../db/changes/changes.ts'
 import type { RefreshState } from '../../db/queries/refresh-state.ts'
 import { isUnavailable, nullIfUnavailable, ServiceError, unavailable } from '../../lib/errors.ts'
 import { max, min } from '../../lib/fixed.ts'
-import { createSharedPoll } from '../../lib/shared-poll.ts'
 import { createTally } from '../../lib/tally.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import type { Changes } from '../cache/resources.ts'
 import { createLongReceipts, type LongReceipts } from './long-receipts.ts'
+import { createSharedPoll } from './shared-poll.ts'
 
 /** The client of a request. */
 export type Client = {

@@ -10,7 +10,6 @@ import { notIndexedYet } from '../freshness/consistency.ts'
 import { blockFields, indexFreshness, isStale, type Provenance, refreshingOf } from '../freshness/freshness.ts'
 import { lagOfTip } from '../lag/lag.ts'
 import { chainOf } from '../read.ts'
-import { createPace, type Pace } from './pace.ts'
 import type { Portfolio } from './portfolio-records.ts'
 import {
   type Claimable,
@@ -21,6 +20,7 @@ import {
   totalsOfSums,
 } from './portfolio-totals.ts'
 import { chainsOf } from './resource.ts'
+import { createRowTurns, type RowTurns } from './row-turns.ts'
 import { rowsOf, tokenOf } from './rows.ts'
 import type { ListSources } from './sources.ts'
 
@@ -92,11 +92,11 @@ const readRows = async (
   sources: ListSources,
   query: Omit<Parameters<ListSources['lists']['portfolios']['of']>[0], 'limit' | 'sums'>,
   maxRows: number,
-  pace: Pace,
+  turns: RowTurns,
 ) => {
   const parse = async (lines: readonly string[]): Promise<Holding[]> => {
     const holdings: Holding[] = []
-    for await (const part of pace.partsOf(lines)) holdings.push(...part.map(parseHolding))
+    for await (const part of turns.partsOf(lines)) holdings.push(...part.map(parseHolding))
     return holdings
   }
   // One row more than the portfolio has shows whether there are others.
@@ -175,8 +175,8 @@ export const portfoliosOf = async (
     const { roundsCapitalUp } = profiles[chainOf(sources.chains, chainId).deployment.profile]
     return { chainId, renderKey: sources.lists.renderer(chainId).key, roundsCapitalUp }
   })
-  const pace = createPace()
-  const found = await readRows(sources, { wallets, chains: queried, activeOnly, include }, maxRows, pace)
+  const turns = createRowTurns()
+  const found = await readRows(sources, { wallets, chains: queried, activeOnly, include }, maxRows, turns)
   if (found.tips.length === 0) throw unavailable(`chain ${chains.join(' and ')} is not indexed yet`)
   const [only] = found.tips
   if (atLeast !== null && only !== undefined && only.block.number < atLeast)
@@ -190,7 +190,7 @@ export const portfoliosOf = async (
   let isIndexed = true
   for (const kind of kinds) {
     const shown = { kind, include: shownBy(kind, include) }
-    for await (const holdings of pace.partsOf(found.holdings[kind])) {
+    for await (const holdings of turns.partsOf(found.holdings[kind])) {
       const texts = holdings.map(({ text }) => text)
       const onUnread = (at: number): void => void unread.add(holdings[at]?.chainId ?? '')
       const made = await rowsOf(sources, shown, texts, atLeast === null ? onUnread : undefined)
@@ -211,7 +211,7 @@ export const portfoliosOf = async (
   const parts = chains.map((chainId) => chainPart(sources, chainId, found, !unread.has(String(chainId))))
   const records = new Map<Address, string>()
   for (const { wallet, holdings } of owners) {
-    await pace.pace(kinds.reduce((rows, kind) => rows + holdings[kind].length, 0))
+    await turns.wait(kinds.reduce((rows, kind) => rows + holdings[kind].length, 0))
     records.set(wallet, recordOf(wallet, parts, holdings, cuts.get(wallet) ?? null))
   }
   return {

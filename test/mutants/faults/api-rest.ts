@@ -406,8 +406,8 @@ export const restFaults: Faults = {
       ['      trace.disable()\n', ''],
     ],
   },
-  'src/lib/bytes.ts': {
-    tests: ['test/lib/bytes.test.ts'],
+  'src/api/bytes.ts': {
+    tests: ['test/api/bytes.test.ts'],
     faults: [
       ['Buffer.allocUnsafeSlow(', 'Buffer.allocUnsafe('],
       ['Buffer.byteLength(text)', 'text.length'],

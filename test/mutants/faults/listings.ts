@@ -510,8 +510,8 @@ export const listingsFaults: Faults = {
       ['[claim.id]: Number(id)', 'id: Number(id)'],
     ],
   },
-  'src/reads/listings/pace.ts': {
-    tests: ['test/reads/listings/pace.test.ts'],
+  'src/reads/listings/row-turns.ts': {
+    tests: ['test/reads/listings/row-turns.test.ts'],
     faults: [
       ['handled <= ROWS_PER_TURN', 'handled < ROWS_PER_TURN'],
       ['    handled = rows\n', ''],

@@ -41,8 +41,8 @@ export const libFaults: Faults = {
       ['of(key) + amount', 'amount'],
     ],
   },
-  'src/lib/shared-poll.ts': {
-    tests: ['test/lib/shared-poll.test.ts'],
+  'src/reads/freshness/shared-poll.ts': {
+    tests: ['test/reads/shared-poll.test.ts'],
     faults: [
       ['.slice(0, atOnce)', '.slice(0, atOnce + 1)'],
       ['      waiting.delete(key)\n      waiting.set(key, entries)\n', ''],
@@ -94,8 +94,8 @@ export const libFaults: Faults = {
       ['{ cause }', '{}'],
     ],
   },
-  'src/lib/drain.ts': {
-    tests: ['test/lib/drain.test.ts'],
+  'src/compose/drain.ts': {
+    tests: ['test/compose/drain.test.ts'],
     faults: [
       ['      leaving.abort()\n', ''],
       ['if (ms === 0) return', ''],
@@ -129,8 +129,8 @@ export const libFaults: Faults = {
       ['  server.closeIdleConnections = () => {}\n', ''],
     ],
   },
-  'src/lib/line-buffer.ts': {
-    tests: ['test/lib/line-buffer.test.ts'],
+  'src/api/line-buffer.ts': {
+    tests: ['test/api/line-buffer.test.ts'],
     faults: [
       ['lines.length >= FLUSH_AT', 'lines.length > FLUSH_AT'],
       ['    if (timer !== null) clearTimeout(timer)\n', ''],
@@ -213,8 +213,8 @@ export const libFaults: Faults = {
       ['status: error.statusCode }', 'status: 400 }'],
     ],
   },
-  'src/lib/due.ts': {
-    tests: ['test/lib/due.test.ts'],
+  'src/indexer/due.ts': {
+    tests: ['test/indexer/due.test.ts'],
     faults: [
       ['now() - last >= everyMs', 'now() - last > everyMs'],
       ['      last = now()\n', ''],
@@ -279,8 +279,8 @@ export const libFaults: Faults = {
       ['if (flying !== undefined) return flying', ''],
     ],
   },
-  'src/lib/pace.ts': {
-    tests: ['test/lib/lifecycle.test.ts'],
+  'src/compose/throttle.ts': {
+    tests: ['test/compose/throttle.test.ts'],
     faults: [
       ['due - performance.now()', 'due'],
       ['due = performance.now() + everyMs', 'due += everyMs'],
@@ -428,7 +428,7 @@ export const libFaults: Faults = {
       ['(a * b) / c', '(a / c) * b'],
     ],
   },
-  'src/lib/metrics-server.ts': {
+  'src/compose/metrics-server.ts': {
     tests: ['test/lib/metrics.test.ts'],
     faults: [
       ['      server.closeAllConnections()\n', ''],
@@ -438,8 +438,8 @@ export const libFaults: Faults = {
       ['.set({ version: release }, 1)', ''],
     ],
   },
-  'src/lib/serve.ts': {
-    tests: ['test/lib/serve.test.ts'],
+  'src/compose/serve.ts': {
+    tests: ['test/compose/serve.test.ts'],
     faults: [
       ['const delay = drainMs + stopWithinMs', 'const delay = stopWithinMs'],
       ['    await closers.close()\n  })', '    void closers.close()\n  })'],

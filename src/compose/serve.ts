@@ -1,7 +1,7 @@
 import closeWithGrace from 'close-with-grace'
-import { type Closers, createClosers } from './lifecycle.ts'
-import type { Logger } from './log.ts'
-import { onSignals } from './signals.ts'
+import { type Closers, createClosers } from '../lib/lifecycle.ts'
+import type { Logger } from '../lib/log.ts'
+import { onSignals } from '../lib/signals.ts'
 
 /** The time limit of an orderly stop without its drain, in milliseconds. After it the process exits with code 1. */
 const STOP_WITHIN_MS = 10_000

@@ -1,9 +1,9 @@
 import { createServer } from 'node:http'
 import { collectDefaultMetrics, Gauge } from 'prom-client'
-import { errorText } from './errors.ts'
-import type { Logger } from './log.ts'
-import type { Metrics } from './metrics.ts'
-import { release } from './root.ts'
+import { errorText } from '../lib/errors.ts'
+import type { Logger } from '../lib/log.ts'
+import type { Metrics } from '../lib/metrics.ts'
+import { release } from '../lib/root.ts'
 
 /** Adds the metrics that every process has: those of Node.js and the build. */
 const addOwn = (metrics: Metrics): void => {

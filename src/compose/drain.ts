@@ -1,5 +1,5 @@
-import { sleep } from './lifecycle.ts'
-import type { Logger } from './log.ts'
+import { sleep } from '../lib/lifecycle.ts'
+import type { Logger } from '../lib/log.ts'
 
 /** The drain phase of a server, before it closes. */
 export type Drain = {

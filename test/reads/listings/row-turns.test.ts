@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest'
-import { createPace } from '../../../src/reads/listings/pace.ts'
+import { createRowTurns } from '../../../src/reads/listings/row-turns.ts'
 
-/** A pace with the numbers of rows that were handled before each turn that it waited for. */
+/** The turns of a read with the numbers of rows that were handled before each turn that it waited for. */
 const paced = () => {
   const turns: number[] = []
   let handled = 0
-  const pace = createPace(async () => {
+  const rowTurns = createRowTurns(async () => {
     turns.push(handled)
   })
   const handle = async (rows: number): Promise<void> => {
-    await pace.pace(rows)
+    await rowTurns.wait(rows)
     handled += rows
   }
-  return { ...pace, handle, turns }
+  return { ...rowTurns, handle, turns }
 }
 
 test.each([

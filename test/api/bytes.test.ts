@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { bytesOf } from '../../src/lib/bytes.ts'
+import { bytesOf } from '../../src/api/bytes.ts'
 
 test('texts are encoded one after the other, as their concatenation is', () => {
   const text = fc.string({ unit: 'binary' })

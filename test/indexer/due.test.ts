@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createDue } from '../../src/lib/due.ts'
+import { createDue } from '../../src/indexer/due.ts'
 
 test('something is due at first, and then once its time has passed since it was done', () => {
   const clock = { now: 0 }

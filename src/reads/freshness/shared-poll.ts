@@ -1,4 +1,4 @@
-import { sleep } from './lifecycle.ts'
+import { sleep } from '../../lib/lifecycle.ts'
 
 /** The condition of a wait and its deadline. */
 export type Wait<S, T> = {

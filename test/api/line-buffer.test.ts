@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process'
 import { type LoggerOptions, pino } from 'pino'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { createLineBuffer } from '../../src/lib/line-buffer.ts'
+import { createLineBuffer } from '../../src/api/line-buffer.ts'
 
 const PROGRAM = `
 import { pino } from 'pino'
-import { createLineBuffer } from './src/lib/line-buffer.ts'
+import { createLineBuffer } from './src/api/line-buffer.ts'
 const lines = createLineBuffer(pino({ level: 'info' }))
 lines.answered(lines.kind('GET', '/v1/chains', 200), 'request-1', 3, undefined)
 process.exit(0)

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { createSharedPoll } from '../../src/lib/shared-poll.ts'
+import { createSharedPoll } from '../../src/reads/freshness/shared-poll.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 0 })
