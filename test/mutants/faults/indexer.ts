@@ -144,6 +144,7 @@ export const indexerFaults: Faults = {
   'src/indexer/dispute.ts': {
     tests: ['test/indexer/dispute.test.ts'],
     faults: [
+      ['(asked, { lagging: true })', '(asked)'],
       ['const STOPPED_SECONDS = 5n', 'const STOPPED_SECONDS = 6n'],
       ['id.ok && id.value !== chain.chainId', 'false'],
       ['time > clock ? other : min(other, clock)', 'other'],
