@@ -370,4 +370,13 @@ describe('connections', () => {
     await Promise.all([pending, closed])
     expect(done).toEqual(['answered', 'closed'])
   })
+
+  test('are not opened again after a close', async () => {
+    const node = await startNode()
+    const { send, renew, close } = createTransport({ url: node.url, timeoutMs: 10_000 })
+    await send([getChainId()])
+    await close()
+    renew()
+    await expect(send([getChainId()])).rejects.toThrow('node gave no answer')
+  })
 })

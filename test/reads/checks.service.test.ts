@@ -263,7 +263,7 @@ test('/status contains every check, and its alarms contain the faults', async ()
       { check: 'signing', result: 'pass', fault: null },
     ])
     expect(chains[0].alarms).toContainEqual(expect.stringContaining('USDC_ADDRESS_8453 has 18 decimals'))
-    expect(chains[1].checks).toMatchObject([...Array(6).fill('pending'), 'pass'].map((state) => ({ state })))
+    expect(chains[1].checks).toMatchObject([...Array(6).fill('pending'), 'pass'].map((result) => ({ result })))
   } finally {
     await api.close()
   }

@@ -65,6 +65,7 @@ export const createTransport = (options: { readonly url: string; readonly timeou
   const hide = createScrub(partsOf(options.url))
   const scrub = (text: string): string => hide(redactUrls(text))
   const leaving = new Set<Promise<void>>()
+  let isClosed = false
 
   const post = async (
     requests: readonly Request<unknown>[],
@@ -130,11 +131,14 @@ export const createTransport = (options: { readonly url: string; readonly timeou
       })
     },
     renew() {
+      // The end of a request that a close aborted is no reason for new connections.
+      if (isClosed) return
       const left: Promise<void> = agent.close().finally(() => leaving.delete(left))
       leaving.add(left)
       agent = open()
     },
     async close() {
+      isClosed = true
       await Promise.all([agent.close(), ...leaving])
     },
   }

@@ -302,6 +302,8 @@ export const chainRpcFaults: Faults = {
     tests: ['test/chain/transport-answers.test.ts'],
     faults: [
       ["        headers: { 'content-type': 'application/json' },\n", ''],
+      ['      if (isClosed) return\n', ''],
+      ['      isClosed = true\n', ''],
       ['        dispatcher: agent,\n', ''],
       ['        signal: within,\n', ''],
       ["typeof after === 'string' ? after : undefined", 'undefined'],
