@@ -9,3 +9,21 @@ export const untilRow = async (client: Client, what: string, text: string, withi
     await client.query('SELECT pg_stat_clear_snapshot()')
   }
 }
+
+/** Lets writers of settlements wait while `run` runs; readers continue. */
+export const withoutSettlementWrites = async (client: Client, run: () => Promise<void>): Promise<void> => {
+  await client.query('BEGIN')
+  try {
+    await client.query('LOCK TABLE settlements IN SHARE MODE')
+    await run()
+  } finally {
+    await client.query('ROLLBACK')
+  }
+}
+
+/** Resolves when a process waits for a lock with a statement like `pattern`. Throws as `untilRow` does. */
+export const untilWaiting = (client: Client, what: string, pattern: string, withinMs: number): Promise<void> => {
+  const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+    AND query ILIKE '${pattern}'`
+  return untilRow(client, what, waiting, withinMs)
+}

@@ -1,5 +1,5 @@
 import type { Client } from 'pg'
-import { untilRow } from './database-rows.ts'
+import { untilRow, untilWaiting, withoutSettlementWrites } from './database-rows.ts'
 import type { Process } from './process.ts'
 import type { Traffic } from './traffic.ts'
 
@@ -18,16 +18,10 @@ export const killWhileItFinalizes = async (options: {
   const { client, worker, traffic, settledAt, withinMs } = options
   const indexed = `SELECT FROM settlements WHERE type = 'settled' AND block_number >= ${settledAt}`
   await untilRow(client, 'a settlement', indexed, withinMs)
-  await client.query('BEGIN')
-  try {
-    // Readers continue; a writer of settlements waits.
-    await client.query('LOCK TABLE settlements IN SHARE MODE')
+  await withoutSettlementWrites(client, async () => {
     await traffic.makeFinal()
-    const storing = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
-      AND query ILIKE 'UPDATE "settlements" SET finalized_seq%'`
-    await untilRow(client, 'a worker that stores that settlements are final', storing, withinMs)
+    const storing = 'UPDATE "settlements" SET finalized_seq%'
+    await untilWaiting(client, 'a worker that stores that settlements are final', storing, withinMs)
     await worker.kill()
-  } finally {
-    await client.query('ROLLBACK')
-  }
+  })
 }

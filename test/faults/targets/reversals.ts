@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { protocolAbi } from '../../../src/abi/protocol.generated.ts'
 import { errorText } from '../../../src/lib/errors.ts'
 import { createRandom } from '../../../src/sandbox/random.ts'
-import { untilRow } from '../database-rows.ts'
+import { untilRow, untilWaiting, withoutSettlementWrites } from '../database-rows.ts'
 import { openIndex } from '../rig.ts'
 import { startApi } from '../service.ts'
 import type { Failure, Target } from '../target.ts'
@@ -116,18 +116,17 @@ export const reversals: Target = {
           const table = moment === 'after the log' ? 'settlement_logs' : 'settlements'
           if (moment === 'at any time') await sleep(random.int(0, SOON_MS))
           else await untilRow(client, moment ?? '', `SELECT FROM ${table} WHERE block_number >= ${block}`, WITHIN_MS)
-          if (moment === 'during the rollback') {
-            await client.query('BEGIN')
-            await client.query('LOCK TABLE settlements IN SHARE MODE')
-            await reorg()
-            const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database()
-              AND wait_event_type = 'Lock' AND query ILIKE '%insert into "settlements"%'`
-            await untilRow(client, 'a worker that stores reversals', waiting, WITHIN_MS)
-          }
-          await poller.poll()
-          await worker.kill()
-          if (moment === 'during the rollback') await client.query('ROLLBACK')
+          if (moment === 'during the rollback')
+            await withoutSettlementWrites(client, async () => {
+              await reorg()
+              const storing = '%insert into "settlements"%'
+              await untilWaiting(client, 'a worker that stores reversals', storing, WITHIN_MS)
+              await poller.poll()
+              await worker.kill()
+            })
           else {
+            await poller.poll()
+            await worker.kill()
             await sleep(random.int(0, SOON_MS))
             await reorg()
           }
