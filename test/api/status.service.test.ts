@@ -12,6 +12,7 @@ import type { ChainId } from '../../src/protocol/chains.ts'
 import { chainOf } from '../../src/reads/read.ts'
 import { openApp } from '../support/app.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { heartbeatAt } from '../support/healthy-index.ts'
 import { indexAll } from '../support/index-all.ts'
 import { startWorld } from '../support/world.ts'
 
@@ -45,15 +46,7 @@ const indexed = async () => {
 const beat = async (chainId: ChainId, changed: Partial<Heartbeat> = {}): Promise<void> => {
   const block = await indexed()
   const nodes = chainOf(api.sources.chains, 8453).status()
-  const heartbeat: Heartbeat = {
-    head: block,
-    proven: block,
-    isQuiet: false,
-    source: 'logs',
-    problem: null,
-    nodes,
-    ...changed,
-  }
+  const heartbeat = heartbeatAt(block, { proven: block, nodes, ...changed })
   await api.database.run((handle) => saveHeartbeat(handle, chainId, heartbeat))
 }
 

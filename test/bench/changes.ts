@@ -15,6 +15,7 @@ import { createRenderer } from '../../src/db/rendering.ts'
 import { startPostgres } from '../../src/sandbox/postgres.ts'
 import { createRandom } from '../../src/sandbox/random.ts'
 import { openApp } from '../support/app.ts'
+import { heartbeatAt } from '../support/healthy-index.ts'
 import {
   blockOf,
   type Plan,
@@ -61,15 +62,7 @@ const commit = (write: (handle: Handle) => Promise<unknown>): Promise<void> =>
     await insertFacts(copy, chainId, [])
     await addAnchor(handle, chainId, block, true)
     await moveCursor(handle, chainId, block)
-    const nodes = { endpoints: [], halted: false, hasLogs: true }
-    await saveHeartbeat(handle, chainId, {
-      head: block,
-      proven: block,
-      isQuiet: false,
-      source: 'logs',
-      problem: null,
-      nodes,
-    })
+    await saveHeartbeat(handle, chainId, heartbeatAt(block, { proven: block }))
     await write(handle)
   })
 

@@ -7,6 +7,7 @@ import { type DatedFact, insertFacts, moveCursor } from '../../src/db/index/writ
 import { migrate } from '../../src/db/migrate.ts'
 import { createDatabase, type Handle } from '../../src/db/pool.ts'
 import { startPostgres } from '../../src/sandbox/postgres.ts'
+import { heartbeatAt } from '../support/healthy-index.ts'
 
 const chainId = 8453
 const log = pino({ level: 'silent' })
@@ -25,15 +26,7 @@ export const startIndexed = async (owner: Address, positions: number) => {
       number += 1n
       const block = { number, hash, timestamp: BigInt(Math.floor(Date.now() / 1_000)) }
       await moveCursor(handle, chainId, block)
-      const nodes = { endpoints: [], halted: false, hasLogs: true }
-      await saveHeartbeat(handle, chainId, {
-        head: block,
-        proven: block,
-        isQuiet: false,
-        source: 'logs',
-        problem: null,
-        nodes,
-      })
+      await saveHeartbeat(handle, chainId, heartbeatAt(block, { proven: block }))
       await write(handle)
       await announce(handle, chainId, touching())
     })

@@ -9,6 +9,7 @@ import { moveCursor } from '../../src/db/index/write.ts'
 import { freePort } from '../../src/sandbox/ports.ts'
 import { mebibytes, usageOf } from '../load/usage.ts'
 import { setup as build, builtCommand } from '../support/built.ts'
+import { heartbeatAt } from '../support/healthy-index.ts'
 import { openDatabase } from '../support/open-database.ts'
 import { eventually } from '../support/process.ts'
 import { blockOf, seedToken, walletOf } from '../support/seed-index.ts'
@@ -76,15 +77,7 @@ const beat = (): Promise<void> =>
   database.transaction(async (handle) => {
     const block = blockOf(BigInt(Math.ceil(ROWS / 100)))
     await moveCursor(handle, chainId, block)
-    const nodes = { endpoints: [], halted: false, hasLogs: true }
-    await saveHeartbeat(handle, chainId, {
-      head: block,
-      proven: block,
-      isQuiet: false,
-      source: 'logs',
-      problem: null,
-      nodes,
-    })
+    await saveHeartbeat(handle, chainId, heartbeatAt(block, { proven: block }))
     await announce(handle, chainId, touching())
   })
 const beating = setInterval(() => void beat().catch(() => {}), 1_000)

@@ -8,6 +8,7 @@ import { saveHeartbeat } from '../../src/db/index/heartbeat.ts'
 import { moveCursor } from '../../src/db/index/write.ts'
 import type { Database, Handle } from '../../src/db/pool.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { heartbeatAt } from '../support/healthy-index.ts'
 import { openDatabase } from '../support/open-database.ts'
 import { eventually } from '../support/process.ts'
 import { blockOf } from '../support/seed-index.ts'
@@ -171,10 +172,7 @@ test('a reader may have a number of five seconds after the clock, or the last on
 })
 
 const heartbeat = (handle: Handle, chain: number, source: 'logs' | 'ids') =>
-  saveHeartbeat(handle, chain, {
-    ...{ head: blockOf(20n), proven: null, isQuiet: false, source, problem: null },
-    nodes: { endpoints: [], halted: false, hasLogs: true },
-  })
+  saveHeartbeat(handle, chain, heartbeatAt(blockOf(20n), { source }))
 
 test('the progress of each chain has its own cursor and its own heartbeat', async () => {
   expect(await database.run(reached)).toEqual([])

@@ -6,6 +6,7 @@ import { takeLease } from '../../src/db/index/lease.ts'
 import { readProgress } from '../../src/db/index/progress.ts'
 import { rollBack } from '../../src/db/index/write.ts'
 import type { Database } from '../../src/db/pool.ts'
+import { heartbeatAt } from '../support/healthy-index.ts'
 import {
   CHAIN,
   hintAt,
@@ -111,12 +112,7 @@ const fill = async (): Promise<void> => {
       creator_loyalty_rate, paused, total_events, block_number, block_hash, block_timestamp)
       VALUES (${CHAIN}, 0, 1, 2, 3, 4, false, 2, ${at(2n)})`,
   )
-  await database.run((handle) =>
-    saveHeartbeat(handle, CHAIN, {
-      ...{ head: blockOf(2n), proven: blockOf(2n), isQuiet: false, source: 'logs', problem: null },
-      nodes: { endpoints: [], halted: false, hasLogs: true },
-    }),
-  )
+  await database.run((handle) => saveHeartbeat(handle, CHAIN, heartbeatAt(blockOf(2n), { proven: blockOf(2n) })))
 }
 
 test('a rollback removes the rows above its block from every table, and only those of its chain', async () => {

@@ -10,6 +10,7 @@ import { Portfolio } from '../../src/reads/listings/portfolio-records.ts'
 import { chainOf } from '../../src/reads/read.ts'
 import { openApp } from '../support/app.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { heartbeatAt } from '../support/healthy-index.ts'
 import { indexAll } from '../support/index-all.ts'
 import { eventually } from '../support/process.ts'
 import { receiptOf } from '../support/receipt.ts'
@@ -27,10 +28,7 @@ const reader = () => world.actions.node.extend(publicActions)
 const see = async (ageSeconds = 0): Promise<void> => {
   const { timestamp, hash, number } = await reader().getBlock()
   await api.database.run(async (handle) => {
-    await saveHeartbeat(handle, 8453, {
-      ...{ head: { number, hash, timestamp }, proven: null, isQuiet: false, source: 'logs', problem: null },
-      nodes: { endpoints: [], halted: false, hasLogs: true },
-    })
+    await saveHeartbeat(handle, 8453, heartbeatAt({ number, hash, timestamp }))
     await handle.execute(sql`UPDATE looks SET looked_at = now() - ${ageSeconds} * interval '1 second'`)
     await handle.execute(sql`SELECT pg_notify(${CHANNEL}, '')`)
   })

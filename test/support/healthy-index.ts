@@ -1,4 +1,6 @@
 import type { IndexHealth } from '../../src/db/index/health.ts'
+import type { Heartbeat } from '../../src/db/index/heartbeat.ts'
+import type { StoredBlock } from '../../src/db/stored.ts'
 
 const hash = `0x${'5f'.repeat(32)}` as const
 
@@ -6,6 +8,13 @@ const hash = `0x${'5f'.repeat(32)}` as const
 export const datedBlock = (number: bigint, timestamp: bigint) => ({ number, hash, timestamp })
 
 export const healthyNodes = { endpoints: [], halted: false, hasLogs: true }
+
+/** The report of a leader that follows logs, at a head. Nothing is proved unless given. */
+export const heartbeatAt = (head: StoredBlock, changed: Partial<Heartbeat> = {}): Heartbeat => ({
+  ...{ head, proven: null, isQuiet: false, source: 'logs', problem: null },
+  nodes: healthyNodes,
+  ...changed,
+})
 
 /** The last heartbeat of a healthy index, of a chain whose clock is years behind. */
 export const healthyHeartbeat: NonNullable<IndexHealth['heartbeat']> = {

@@ -9,6 +9,7 @@ import { createRenderer, type Renderer } from '../../src/db/rendering.ts'
 import { uniforms } from '../../src/lib/random.ts'
 import type { Deployment } from '../../src/protocol/chains.ts'
 import { configuredTokens, type Token } from '../../src/protocol/tokens.ts'
+import { heartbeatAt } from './healthy-index.ts'
 import { blockOf, type SeededDeposit, type SeededEvent, type SeededPosition } from './seed-index.ts'
 
 /*
@@ -196,8 +197,5 @@ export const writeRandomRows = (
     await observeRandomRows(handle, deployment, rows, renderer)
     await addAnchor(handle, chainId, observedBlock, true)
     await moveCursor(handle, chainId, observedBlock)
-    await saveHeartbeat(handle, chainId, {
-      ...{ head: observedBlock, proven: null, isQuiet: false, source: 'logs', problem: null },
-      nodes: { endpoints: [], halted: false, hasLogs: true },
-    })
+    await saveHeartbeat(handle, chainId, heartbeatAt(observedBlock))
   })

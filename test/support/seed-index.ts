@@ -6,6 +6,7 @@ import type { Copy, Database, Handle } from '../../src/db/pool.ts'
 import { createRenderer } from '../../src/db/rendering.ts'
 import type { StoredBlock } from '../../src/db/stored.ts'
 import type { ChainId, Deployment } from '../../src/protocol/chains.ts'
+import { heartbeatAt } from './healthy-index.ts'
 import { factsOf } from './known-chains.ts'
 
 /*
@@ -168,10 +169,7 @@ export const seedRows = (
 
 /** Records that the worker saw the chain, with this block as its newest. */
 export const seedHeartbeat = (handle: Handle, chainId: ChainId, head: StoredBlock): Promise<void> =>
-  saveHeartbeat(handle, chainId, {
-    ...{ head, proven: null, isQuiet: false, source: 'logs', problem: null },
-    nodes: { endpoints: [], halted: false, hasLogs: true },
-  })
+  saveHeartbeat(handle, chainId, heartbeatAt(head))
 
 /**
  * Writes rows up to a block, which becomes the newest, and records that the worker saw the chain. Rows are rendered for

@@ -2,8 +2,8 @@ import { backoffMs } from '../../lib/backoff.ts'
 import type { Capability } from '../rpc/faults.ts'
 
 /**
- * Capabilities that a request may need; `simulation` is `eth_simulateV1`, `overrides` is an `eth_call` on a changed state, `trace` is
- * `debug_traceTransaction`.
+ * Capabilities that a request may need; `simulation` is `eth_simulateV1`, `overrides` is an `eth_call` on a changed
+ * state, `trace` is `debug_traceTransaction`.
  */
 export const requiredCapabilities = [
   'logs',

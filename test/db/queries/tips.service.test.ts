@@ -8,6 +8,7 @@ import { createRefreshState } from '../../../src/db/queries/refresh-state.ts'
 import { parseTips, type Tip } from '../../../src/db/queries/tips.ts'
 import { createRenderer } from '../../../src/db/rendering.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import { heartbeatAt } from '../../support/healthy-index.ts'
 import { openDatabase } from '../../support/open-database.ts'
 import {
   blockOf,
@@ -75,12 +76,7 @@ const request = async (chainId: number, id = 1, fromBlock: number | null = 0): P
 }
 
 test('a tip has the block, the head and the age of the heartbeat of its own chain', async () => {
-  await database.run((handle) =>
-    saveHeartbeat(handle, 56, {
-      ...{ head: blockOf(9n), proven: null, isQuiet: false, source: 'logs', problem: null },
-      nodes: { endpoints: [], halted: false, hasLogs: true },
-    }),
-  )
+  await database.run((handle) => saveHeartbeat(handle, 56, heartbeatAt(blockOf(9n))))
   await execute(sql`UPDATE looks SET looked_at = now() - interval '90 seconds' WHERE chain_id = 56`)
   const [first, second] = await tipsOf([queryOf(8453), queryOf(56)])
   expect(first).toMatchObject({ chainId: 8453, block: blockOf(40n), head: { timestamp: blockOf(40n).timestamp } })

@@ -8,6 +8,7 @@ import { moveCursor } from '../../../src/db/index/write.ts'
 import type { Database } from '../../../src/db/pool.ts'
 import { createChanges, resourceOf } from '../../../src/reads/cache/resources.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import { heartbeatAt } from '../../support/healthy-index.ts'
 import { openDatabase } from '../../support/open-database.ts'
 import { blockOf } from '../../support/seed-index.ts'
 
@@ -27,10 +28,7 @@ afterAll(async () => {
 const commit = (number: bigint, scope = 'event:1', chain = chainId): Promise<number> =>
   database.transaction(async (handle) => {
     await moveCursor(handle, chain, blockOf(number))
-    await saveHeartbeat(handle, chain, {
-      ...{ head: blockOf(number), proven: null, isQuiet: false, source: 'logs', problem: null },
-      nodes: { endpoints: [], halted: false, hasLogs: true },
-    })
+    await saveHeartbeat(handle, chain, heartbeatAt(blockOf(number)))
     return announce(handle, chain, touching(scope as 'event:1'))
   })
 
@@ -128,12 +126,7 @@ test('a chain is not current while its heartbeat is old or its head is far', asy
   try {
     await expect.poll(() => changes.isCurrent([chainId])).toBe(true)
     expect(changes.isCurrent([56])).toBe(false)
-    await database.run((handle) =>
-      saveHeartbeat(handle, 56, {
-        ...{ head: blockOf(40n), proven: null, isQuiet: false, source: 'logs', problem: null },
-        nodes: { endpoints: [], halted: false, hasLogs: true },
-      }),
-    )
+    await database.run((handle) => saveHeartbeat(handle, 56, heartbeatAt(blockOf(40n))))
     await commit(5n, 'event:9')
     await expect.poll(() => changes.reached(56)?.heartbeat?.head.timestamp).toBe(blockOf(40n).timestamp)
     expect(changes.isCurrent([56])).toBe(false)
