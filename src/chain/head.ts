@@ -15,8 +15,8 @@ export type StoredHead = { readonly block: Block; readonly ageMs: number }
 
 /**
  * The newest block of a chain. What a node calls its newest block is a claim. It is taken for one when the chain can
- * have made so many blocks since the last one (`createPace`). Otherwise two endpoints have to agree on a block, or the
- * only one that answers has to return it by its number, and the block before it.
+ * have made so many blocks since the last one (`createPace`). Otherwise, and every few minutes, two endpoints have to
+ * agree on a block, or the only one that answers has to return it by its number, and the block before it.
  */
 export type Head = {
   /**
@@ -60,6 +60,9 @@ const FORK_PERSISTS_MS = 2_000
 /** Two dropped blocks of one endpoint within this time are not a reorg: the endpoint is penalized. */
 const DROPPED_AGAIN_MS = 1_000
 
+/** The endpoints are asked to agree after the first, then after twice the time before, up to the last, in milliseconds. */
+const AGREE_MS = { first: 10_000, last: 300_000 }
+
 type KnownHead = {
   readonly block: Block
   readonly endpoint: number
@@ -94,6 +97,8 @@ export const createHead = (deps: {
   let forkedSince: number | undefined
   let dropped: { readonly hash: string; readonly endpoint: number; readonly at: number } | undefined
   const pace = createPace()
+  let agreeAt = 0
+  let agreeMs: number = AGREE_MS.first
   const once = createSingleFlight<Block>()
   const denial = isAlone ? 'it does not return' : 'no other node has'
 
@@ -143,7 +148,10 @@ export const createHead = (deps: {
 
   /** Checks the head that an endpoint claims. Returns the one that counts in its place, and null when none does. */
   const check = async (claim: Block, endpoint: number): Promise<Block | null> => {
-    if (pace.doubt(claim, now()) === null) return claim
+    const at = now()
+    if (at < agreeAt && pace.doubt(claim, at) === null) return claim
+    agreeAt = at + agreeMs
+    agreeMs = Math.min(2 * agreeMs, AGREE_MS.last)
     const block = await agreed(claim)
     if (block !== null) pace.see(block, now(), { isAgreed: true })
     const doubt = pace.doubt(claim, now())
@@ -216,7 +224,8 @@ export const createHead = (deps: {
     const own = known !== undefined && at <= known.sharedUntil ? known : undefined
     const other = own === undefined ? ((await stored?.()) ?? null) : null
     if (other === null || other.ageMs > maxAgeMs || other.block.hash === dropped?.hash) return own?.block
-    pace.see(other.block, at - other.ageMs)
+    pace.see(other.block, at - other.ageMs, { isAgreed: true })
+    agreeAt = at + agreeMs
     // Readers never go back to a lower block.
     const isKept = known !== undefined && at - known.reportedAt <= maxAgeMs && known.block.number > other.block.number
     return isKept ? known?.block : other.block

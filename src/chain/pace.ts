@@ -3,8 +3,8 @@ import type { Block } from './rpc/requests.ts'
 /** Blocks per second of the fastest chains, while the pace of this one is not measured yet. */
 const FASTEST = 10
 
-/** The shortest and the longest time over which the pace is measured, in milliseconds. */
-const MEASURED_MS = { least: 10_000, most: 120_000 }
+/** The shortest time over which the pace is measured, in milliseconds. */
+const LEAST_MS = 10_000
 
 /** A head may be ahead of the measured pace by this factor, and by so many seconds of it. */
 const MARGIN = { factor: 2, seconds: 4 }
@@ -19,18 +19,15 @@ type Sample = { readonly number: bigint; readonly at: number }
  * also is what the times of blocks are compared with.
  */
 export const createPace = () => {
-  let first: Sample | undefined
+  /** The newest head, and the agreed one since which the pace is measured. */
   let last: Sample | undefined
-  /** The pace before it was last measured again; of a chain that has halted, the pace before it did. */
-  let before = 0
+  let base: Sample | undefined
+  /** The pace as measured last, and the time before that; of a chain that has halted, the pace before it did. */
+  let paces: readonly [number, number] | undefined
   /** How far the time of the chain is ahead of the clock, in seconds. */
   let ahead = 0
 
-  const measured = (from: Sample, to: Sample): number => (Number(to.number - from.number) * 1_000) / (to.at - from.at)
-  const perSecond = (): number => {
-    if (first === undefined || last === undefined || last.at - first.at < MEASURED_MS.least) return FASTEST
-    return Math.max(before, measured(first, last))
-  }
+  const perSecond = (): number => (paces === undefined ? FASTEST : Math.max(...paces))
   const aheadOf = ({ timestamp }: Block, now: number): number => Number(timestamp) - now / 1_000
 
   return {
@@ -44,17 +41,19 @@ export const createPace = () => {
       return secondsAhead > AHEAD_SECONDS + ahead ? `its time is ${secondsAhead} s ahead of the clock` : null
     },
     /**
-     * Reports the newest block. After a lower one, the pace is measured again. Only the first one and those that nodes
-     * agreed on show that the chain's time is further ahead: else a node could advance it by some seconds with each one.
+     * Reports the newest block. Only heads that nodes agreed on show the pace, and how far the chain's time is ahead: else
+     * a node could report more blocks with each answer, or later ones.
      */
     see(block: Block, now: number, { isAgreed = false } = {}): void {
       const aheadNow = Math.max(0, aheadOf(block, now))
       ahead = last === undefined || isAgreed ? aheadNow : Math.min(ahead, aheadNow)
-      const isLower = last !== undefined && block.number < last.number
       last = { number: block.number, at: now }
-      if (first !== undefined && !isLower && now - first.at <= MEASURED_MS.most) return
-      if (first !== undefined && !isLower) before = measured(first, last) || before
-      first = last
+      if (!isAgreed) return
+      const blocks = Number(block.number - (base?.number ?? block.number))
+      const ms = now - (base?.at ?? now)
+      if (blocks > 0 && ms < LEAST_MS) return
+      if (blocks > 0) paces = [(blocks * 1_000) / ms, paces?.[0] ?? 0]
+      base = last
     },
   }
 }

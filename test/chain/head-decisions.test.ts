@@ -197,20 +197,62 @@ describe('what a node calls its newest block', () => {
     expect(penalized).toEqual([])
   })
 
-  test('is compared with the measured pace after ten seconds', async () => {
+  test('is compared with the pace between blocks that nodes agreed on: after ten seconds, and then less often', async () => {
     const opened = open()
     const { at, queries } = opened
     await poll(opened)
-    for (let seconds = 0; seconds < 10; seconds += 1) {
+    const agreedAfter: number[] = []
+    for (let second = 1; second <= 1_000; second += 1) {
+      const before = queries()
       Object.assign(at, { now: at.now + 1_000, height: at.height + 5 })
       await poll(opened)
+      if (queries() > before) agreedAfter.push(second)
     }
-    expect(queries()).toBe(2)
+    expect(agreedAfter).toEqual([10, 30, 70, 150, 310, 610, 910])
     // Five blocks a second, for twice as long as the five seconds since the last one and before.
+    const before = queries()
     Object.assign(at, { now: at.now + 1_000, height: at.height + 2 * 5 * 5 })
-    expect([await poll(opened), queries()]).toEqual([200, 2])
-    Object.assign(at, { now: at.now + 1_000, height: at.height + 100 })
-    expect([await poll(opened), queries()]).toEqual([300, 4])
+    expect([await poll(opened), queries()]).toEqual([5_150, before])
+    Object.assign(at, { now: at.now + 1_000, height: at.height + 2 * 5 * 5 + 1 })
+    expect([await poll(opened), queries()]).toEqual([5_201, before + 2])
+  })
+
+  test('cannot run ahead of the chain: a node that adds too many blocks with each answer is penalized', async () => {
+    const opened = open()
+    const { at, endpoints, penalized } = opened
+    await poll(opened)
+    const honest = { height: 100, fork: 0 }
+    for (let second = 1; second <= 30; second += 1) {
+      honest.height += 1
+      Object.assign(at, { now: at.now + 1_000, height: at.height + 1 })
+      await poll(opened)
+    }
+    endpoints.push({ height: 1_000, fork: 7 }, honest, honest)
+    at.fork = 7
+    let ahead = 0
+    for (let second = 1; second <= 300 && penalized.length === 0; second += 1) {
+      ahead = at.height - honest.height
+      honest.height += 1
+      Object.assign(at, { now: at.now + 1_000, height: at.height + 2 })
+      Object.assign(endpoints[0] ?? {}, { height: at.height })
+      await poll(opened)
+    }
+    expect(ahead).toBeLessThan(41)
+    expect(penalized).toEqual([
+      `0: no other node has its newest block ${at.height}, and it is ${ahead + 1} blocks above the last one`,
+    ])
+  })
+
+  test('is checked again and again when nodes do not agree, but no more often', async () => {
+    const opened = open()
+    const { at, endpoints, queries, penalized } = opened
+    await poll(opened)
+    endpoints.push({ height: 1_000, fork: 7 }, { height: 1_000, fork: 8 })
+    for (let second = 1; second <= 30; second += 1) {
+      Object.assign(at, { now: at.now + 1_000, height: at.height + 1 })
+      await poll(opened)
+    }
+    expect([queries(), penalized]).toEqual([6, []])
   })
 
   test.each([1, 2])(

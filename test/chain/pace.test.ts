@@ -8,10 +8,10 @@ const block = (number: number, timestamp = 0): Block => ({
   timestamp: BigInt(timestamp),
 })
 
-/** The pace of a chain whose newest blocks were reported at these times, and how far above the last one can be new. */
+/** The pace of a chain whose nodes agreed on blocks at these times, and how far above the last one can be new. */
 const paceOf = (...seen: readonly (readonly [number: number, at: number])[]) => {
   const pace = createPace()
-  for (const [number, at] of seen) pace.see(block(number), at)
+  for (const [number, at] of seen) pace.see(block(number), at, { isAgreed: true })
   const [last, at] = seen.at(-1) ?? [0, 0]
   const most = (afterMs = 0): number => {
     let above = 0
@@ -32,116 +32,29 @@ test('an unmeasured chain can have made twice as many blocks as the fastest one 
   expect(pace.doubt(block(90), 5_000)).toBeNull()
 })
 
+// biome-ignore format: a row each
 test.each([
-  [
-    'is not measured in less than ten seconds',
-    [
-      [100, 0],
-      [150, 9_999],
-    ],
-    80,
-  ],
-  [
-    'is measured over ten seconds',
-    [
-      [100, 0],
-      [150, 10_000],
-    ],
-    40,
-  ],
-  [
-    'is rounded up',
-    [
-      [100, 0],
-      [103, 10_000],
-    ],
-    3,
-  ],
-  [
-    'is measured from the first block on',
-    [
-      [100, 0],
-      [140, 5_000],
-      [150, 10_000],
-    ],
-    40,
-  ],
-  [
-    'is measured over two minutes',
-    [
-      [100, 0],
-      [220, 120_000],
-    ],
-    8,
-  ],
-  [
-    'is measured again after that',
-    [
-      [100, 0],
-      [220, 120_001],
-    ],
-    80,
-  ],
-  [
-    'is measured on at the same block',
-    [
-      [100, 0],
-      [150, 10_000],
-      [150, 12_500],
-    ],
-    32,
-  ],
-  [
-    'is measured again after a lower block',
-    [
-      [100, 0],
-      [150, 10_000],
-      [149, 12_500],
-    ],
-    80,
-  ],
-  [
-    'is that of before, after the chain has halted',
-    [
-      [100, 0],
-      [220, 120_001],
-      [220, 240_002],
-      [220, 360_003],
-      [221, 370_003],
-    ],
-    8,
-  ],
-  [
-    'is the faster one of now and before',
-    [
-      [100, 0],
-      [220, 120_001],
-      [240, 130_001],
-    ],
-    16,
-  ],
-  [
-    'of before also counts after a lower block',
-    [
-      [100, 0],
-      [220, 120_001],
-      [219, 125_001],
-      [220, 135_001],
-    ],
-    8,
-  ],
-  [
-    'follows a chain that became slower',
-    [
-      [100, 0],
-      [220, 120_001],
-      [232, 240_002],
-      [232, 250_002],
-    ],
-    1,
-  ],
+  ['is not measured in less than ten seconds', [[100, 0], [150, 9_999]], 80],
+  ['is measured over ten seconds', [[100, 0], [150, 10_000]], 40],
+  ['is rounded up', [[100, 0], [103, 10_000]], 3],
+  ['is measured from the first block on', [[100, 0], [140, 5_000], [150, 10_000]], 40],
+  ['is measured again from the last one on, and is the faster one of both', [[100, 0], [150, 10_000], [160, 20_000]], 40],
+  ['becomes faster at once', [[100, 0], [150, 10_000], [250, 20_000]], 80],
+  ['becomes slower the second time', [[100, 0], [150, 10_000], [160, 20_000], [170, 30_000]], 8],
+  ['is not measured over a halt', [[100, 0], [150, 10_000], [150, 20_000], [200, 30_000]], 40],
+  ['is not measured down to a lower block', [[100, 0], [150, 10_000], [140, 20_000], [190, 30_000]], 40],
+  ['of before counts after a halt', [[100, 0], [150, 10_000], [150, 99_000], [150, 150_000]], 40],
 ] as const)('the pace %s', (_, seen, most) => {
   expect(paceOf(...seen).most()).toBe(most)
+})
+
+test('blocks that no nodes agreed on do not show the pace', () => {
+  const { pace } = paceOf([100, 0], [150, 10_000])
+  pace.see(block(1_000), 20_000)
+  expect([pace.doubt(block(1_040), 20_000), pace.doubt(block(1_041), 20_000)]).toEqual([
+    null,
+    'it is 41 blocks above the last one',
+  ])
 })
 
 test.each([
