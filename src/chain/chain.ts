@@ -48,6 +48,8 @@ export type Chain = Node &
     head(atLeast?: bigint): Promise<Block>
     /** Sends a batch and asks for the newest block with it; see `Head.poll`. */
     readonly poll: Head['poll']
+    /** Discards a polled head that no node has; see `Head.drop`. */
+    readonly dropHead: Head['drop']
     /** Asks the worker that follows the chain for news; see `Leader.ask`. */
     readonly ask: Leader['ask']
     /**
@@ -186,6 +188,7 @@ export const createChain = (options: ChainOptions): Chain => {
     ...createBalanceSlots(node, known),
     head: head.latest,
     poll: head.poll,
+    dropHead: head.drop,
     ask: rest.leader?.ask ?? (() => {}),
     async pinned(read, { isFresh = false } = {}) {
       const block = await (isFresh ? head.fresh() : head.latest())

@@ -33,7 +33,10 @@ export type Head = {
    * `service_unavailable` when no endpoint answers, or when the one that did claims a head that it should not have.
    */
   poll<const B extends Batch>(batch: B, options?: PollOptions<B>): Promise<Polled<B>>
-  /** Discards the block because no node has it, so the next reader requests a new one. */
+  /**
+   * Discards the block because no node has it, so the next reader requests a new one. An endpoint whose blocks are
+   * discarded twice in a row is penalized.
+   */
   drop(block: Block): void
 }
 
@@ -58,7 +61,7 @@ const REFERENCE_MS = 2_000
 const FORK_PERSISTS_MS = 2_000
 
 /** Two dropped blocks of one endpoint within this time are not a reorg: the endpoint is penalized. */
-const DROPPED_AGAIN_MS = 1_000
+const DROPPED_AGAIN_MS = 10_000
 
 /** The endpoints are asked to agree after the first, then after twice the time before, up to the last, in milliseconds. */
 const AGREE_MS = { first: 10_000, last: 300_000 }
@@ -95,7 +98,8 @@ export const createHead = (deps: {
   let reference: ReferenceBlock | undefined
   let nextReference: ReferenceBlock | undefined
   let forkedSince: number | undefined
-  let dropped: { readonly hash: string; readonly endpoint: number; readonly at: number } | undefined
+  let dropped: string | undefined
+  let droppedBy: { readonly endpoint: number; readonly at: number } | undefined
   const pace = createPace()
   let agreeAt = 0
   let agreeMs: number = AGREE_MS.first
@@ -223,7 +227,7 @@ export const createHead = (deps: {
     const at = timeNow()
     const own = known !== undefined && at <= known.sharedUntil ? known : undefined
     const other = own === undefined ? ((await stored?.()) ?? null) : null
-    if (other === null || other.ageMs > maxAgeMs || other.block.hash === dropped?.hash) return own?.block
+    if (other === null || other.ageMs > maxAgeMs || other.block.hash === dropped) return own?.block
     pace.see(other.block, at - other.ageMs, { isAgreed: true })
     agreeAt = at + agreeMs
     // Readers never go back to a lower block.
@@ -239,12 +243,14 @@ export const createHead = (deps: {
     fresh: () => once('latest', fetch),
     poll,
     drop({ hash }) {
+      dropped = hash
+      if (known?.block.hash !== hash) return
+      const { endpoint } = known
       const at = now()
-      const endpoint = known?.block.hash === hash ? known.endpoint : undefined
-      const isAgain = dropped?.endpoint === endpoint && at - (dropped?.at ?? 0) < DROPPED_AGAIN_MS
-      if (endpoint !== undefined && isAgain) penalize(endpoint, 'no node has its newest blocks')
-      dropped = { hash, endpoint: endpoint ?? -1, at }
-      if (endpoint !== undefined) known = undefined
+      const isAgain = droppedBy?.endpoint === endpoint && at - droppedBy.at < DROPPED_AGAIN_MS
+      if (isAgain) penalize(endpoint, 'no node has its newest blocks')
+      droppedBy = { endpoint, at }
+      known = undefined
     },
   }
 }

@@ -1,4 +1,5 @@
 import type { Chain } from '../chain/chain.ts'
+import { isMissingBlock } from '../chain/rpc/errors.ts'
 import type { Block } from '../chain/rpc/requests.ts'
 import type { Lease } from '../db/index/lease.ts'
 import { type Progress, readProgress } from '../db/index/progress.ts'
@@ -288,6 +289,8 @@ export const createStep = (deps: StepDeps) => {
     } catch (fault) {
       ranges.drop()
       if (fault instanceof MissingRow) return { ...undecided, head }
+      // A head that does not exist may be plausible all the same: one more block, with a hash of its own.
+      if (fault instanceof ChainMoved || isMissingBlock(fault)) chain.dropHead(head)
       if (!(fault instanceof ChainMoved || fault instanceof DuplicateRow)) throw fault
       // An endpoint may be on another fork, so all endpoints are asked about the anchor by the next step.
       log.info({ chainId, fault: fault.message }, 'the answers belong to more than one chain')

@@ -123,8 +123,8 @@ test('a dropped block is asked for again, and another one is not dropped with it
 })
 
 test.each([
-  ['of one endpoint within a second', 999, 0, ['0: no node has its newest blocks']],
-  ['of one endpoint within more than a second', 1_000, 0, []],
+  ['of one endpoint within ten seconds', 9_999, 0, ['0: no node has its newest blocks']],
+  ['of one endpoint within more than ten seconds', 10_000, 0, []],
   ['of two endpoints', 1, 1, []],
 ])('two dropped blocks %s', async (_, ms, second, penalties) => {
   const { at, head, penalized } = open()
@@ -379,6 +379,20 @@ describe('a head that the worker has stored', () => {
     expect([await number(), asked.length]).toEqual([100, 1])
     stored.block = blockOf(110n)
     expect([await number(), asked.length]).toEqual([110, 1])
+  })
+
+  test('that no node has does not excuse the endpoint whose own blocks are dropped before and after it', async () => {
+    const { at, stored, head, penalized } = openStored()
+    const dropOwn = async (height: number) => {
+      at.height = height
+      head.drop(await head.latest(BigInt(height)))
+    }
+    await dropOwn(101)
+    stored.block = blockOf(102n)
+    head.drop(await head.latest())
+    expect(penalized).toEqual([])
+    await dropOwn(103)
+    expect(penalized).toEqual(['0: no node has its newest blocks'])
   })
 
   test('is not used any more once no node has it', async () => {

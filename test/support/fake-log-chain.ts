@@ -213,6 +213,7 @@ export const createFakeChain = ({ startBlock = 0n } = {}) => {
       return { endpoint: 0, logs: found, last, before: named(from === 0n ? 0n : from - 1n) }
     },
     penalize: (endpoint, why) => void faults.push(`${endpoint} penalized: ${why}`),
+    dropHead: (block) => void faults.push(`dropped block ${block.number}`),
     reportMissingLogs: (endpoint, why) => void faults.push(`${endpoint} left out: ${why}`),
     logWidth: () => (state.hasLogs ? state.width : null),
     status: () => {
