@@ -8,6 +8,7 @@ import {
   finalizeSettlements,
   insertSettlementLogs,
   insertSettlements,
+  keepSettlements,
   newestNotFinal,
   newestSettlements,
   settlementsAbove,
@@ -183,6 +184,32 @@ test('a rollback reverts the settlements above its block that no later one repla
   expect(await above(20n)).toEqual(['reverted 2 in 21 final', 'reverted 1 in 22'])
   expect(await above(19n)).toEqual(['reverted 3 in 20', 'reverted 2 in 21 final', 'reverted 1 in 22'])
   expect(await above(22n)).toEqual([])
+})
+
+test('a rollback keeps the newest settlement of an event whose log is not above its block, as of that block', async () => {
+  const keep = (number: bigint) => database.transaction((handle) => keepSettlements(handle, chainId, blockOf(number)))
+  await putLogs([hint(1n, 18n, 1), hint(2n, 19n, 2), hint(3n, 21n, 3), hint(4n, 18n, 4)])
+  await putLogs([hint(1n, 18n, 1)], other)
+  await put(
+    4,
+    [1n, 2n, 3n, 4n].map((id) => draft(id, 22n)),
+  )
+  await put(5, [draft(5n, 22n)])
+  // An older settlement, and one of another transaction.
+  await put(7, [draft(4n, 23n, { txHash: hashOf(9) }), draft(2n, 23n)])
+  await put(13, [draft(1n, 22n)], other)
+  const before = await listed(other)
+  await keep(20n)
+  expect(await listed()).toEqual([
+    ...['1 settled 1 in 20', '2 settled 2 in 22', '3 settled 3 in 22', '4 settled 4 in 22', '5 settled 5 in 22'],
+    ...['6 settled 4 in 23', '7 settled 2 in 20'],
+  ])
+  expect((await stored())[0]?.blockHash).toBe(blockOf(20n).hash)
+  expect(await above(20n)).toEqual(['reverted 3 in 22', 'reverted 5 in 22', 'reverted 4 in 23'])
+  expect(await listed(other)).toEqual(before)
+  // To a block below the log, nothing is kept.
+  await keep(17n)
+  expect((await above(17n)).length).toBe(5)
 })
 
 test('a second rollback over the same block does not revert a settlement again', async () => {

@@ -61,6 +61,24 @@ export const changedSettlements = async (
   })
 }
 
+/**
+ * Dates the settlements that were observed above `ancestor` by that block where the log of their transaction is not above
+ * it: a rollback to it keeps them. Older settlements of an event stay as they are.
+ */
+export const keepSettlements = async (
+  handle: Handle,
+  chainId: ChainId,
+  { number, hash }: StoredBlock,
+): Promise<void> => {
+  await handle.execute(sql`UPDATE ${settlements} AS settled SET block_number = ${number}, block_hash = decode(${hash.slice(2)}, 'hex')
+    FROM ${settlementLogs} AS log
+    WHERE settled.chain_id = ${chainId} AND settled.type = 'settled' AND settled.block_number > ${number}
+      AND log.chain_id = settled.chain_id AND log.event_id = settled.event_id AND log.tx_hash = settled.tx_hash
+      AND log.block_number <= ${number}
+      AND NOT EXISTS (SELECT FROM ${settlements} AS later WHERE later.chain_id = settled.chain_id
+        AND later.event_id = settled.event_id AND later.seq > settled.seq)`)
+}
+
 /** The reversions of all settlements that were observed above a block. */
 export const settlementsAbove = async (handle: Handle, chainId: ChainId, number: bigint): Promise<Draft[]> => {
   const rows = await handle

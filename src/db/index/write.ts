@@ -23,7 +23,7 @@ import { deleteProof } from './heartbeat.ts'
 import { cutGaps } from './log-gaps.ts'
 import { byKind } from './progress.ts'
 import { lockRefreshQueue, onConflictRaiseVersion, requestRefresh } from './refresh-queue.ts'
-import { type Draft, insertSettlements, settlementsAbove } from './settlements.ts'
+import { type Draft, insertSettlements, keepSettlements, settlementsAbove } from './settlements.ts'
 
 /** What a log reports, with the time of its block in Unix seconds. */
 export type Dated<T> = T & { readonly blockTimestamp: bigint }
@@ -141,6 +141,7 @@ export const rollBack = async (
   const removeAbove = (table: PgTable & { readonly chainId: PgColumn; readonly blockNumber: PgColumn }) =>
     handle.delete(table).where(and(eq(table.chainId, chainId), gt(table.blockNumber, ancestorNumber)))
   await lockRefreshQueue(handle, chainId)
+  if (ancestor !== null) await keepSettlements(handle, chainId, ancestor)
   const reverted = await settlementsAbove(handle, chainId, ancestorNumber)
   const touched = union([
     touchingAll(null),
@@ -152,7 +153,6 @@ export const rollBack = async (
     ),
   ])
   while (await deleteSomeObservations(handle, chainId, ancestor, batch));
-  // Deposits and positions first, so that deleting their events has no texts to clear.
   for (const kind of kinds.toReversed()) {
     await removeAbove(entityTables[kind].observations)
     await removeAbove(entityTables[kind].facts)
