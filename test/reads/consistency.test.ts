@@ -34,6 +34,7 @@ const open = (mined: Readonly<Record<string, number>> = {}, head = 100n) => {
   )
   const head0 = fake.chain.head
   const heads: (bigint | undefined)[] = []
+  const asks: (bigint | null)[] = []
   const chain = {
     ...fake.chain,
     head: async (atLeast?: bigint) => {
@@ -41,8 +42,9 @@ const open = (mined: Readonly<Record<string, number>> = {}, head = 100n) => {
       if (state.isDown) throw unavailable('no node answers')
       return head0(atLeast)
     },
+    ask: (block: bigint | null) => void asks.push(block),
   }
-  return { ...openWaits([chain]), ...fake, chain, heads, state }
+  return { ...openWaits([chain]), ...fake, chain, heads, asks, state }
 }
 
 type Opened = ReturnType<typeof open>
@@ -168,6 +170,20 @@ describe('a read of the chain', () => {
     opened.tips.set(8453, 100n)
     const found = await outcomeAfter(0, onHead(opened, { minBlock: 100, waitMs: 0 }))
     expect(found).toBe('chain 8453 has not reached block 100 yet: the head is block 99')
+  })
+
+  test('asks the worker for news while it waits for a block, and not for one that the head has reached', async () => {
+    const opened = open({}, 99n)
+    const waiting = onHead(opened, { minBlock: 100, waitMs: 5_000 })
+    await outcomeAfter(0, waiting)
+    expect(opened.asks).toEqual([null])
+    opened.node.head = 100n
+    expect(await outcomeAfter(1_000, waiting)).toEqual({ block: 100n, isReverted: false })
+    await onHead(opened, { minBlock: 100 })
+    expect(new Set(opened.asks)).toEqual(new Set([null]))
+    const asked = opened.asks.length
+    await outcomeAfter(0, onHead(opened, { afterTx: HASH, waitMs: 0 }))
+    expect(opened.asks).toHaveLength(asked)
   })
 
   test('needs no place when the head is known to be high enough', async () => {

@@ -185,6 +185,7 @@ export const untilRefreshed = async (polls: Polls, cause: string, end: WaitEnd):
 const untilHead = (polls: Polls, chainId: ChainId, wanted: bigint, end: WaitEnd): Promise<AtLeast> =>
   polls.head.until({
     ...end,
+    key: wanted.toString(),
     check: ({ head, tip }) => (((head ?? tip?.block)?.number ?? -1n) >= wanted ? fromBlock(wanted) : undefined),
     late: ({ head, fault }) =>
       head === null && fault instanceof Error

@@ -135,6 +135,8 @@ const readSnapshot = async (
   const { chain } = nodes
   try {
     const head = await chain.head()
+    // The worker stores heads more often while a client waits for one.
+    if (keys.some((key) => !isHex(key) && BigInt(key) > head.number)) chain.ask(null, ASK_MS)
     // What the index has not reached yet is known well enough.
     const waiting = hashes.flatMap((hash) => {
       const known = place === 'index' ? before.get(hash) : undefined
@@ -176,7 +178,7 @@ const pollsOf = ({ changes, refreshState }: Pick<Deps, 'changes' | 'refreshState
     })
   }
   return {
-    /** Until the index, or the head, has reached transactions. The keys are their hashes. */
+    /** Until the index, or the head, has reached transactions, or the head a block. The keys are hashes and numbers. */
     index: transactionsAt('index'),
     head: transactionsAt('head'),
     /** The keys are the numbers of the blocks that are waited for. */
