@@ -44,9 +44,9 @@ export type FollowDeps = {
 /** The lifetime of a lease that is not extended. */
 const LEASE_TTL_MS = 2_500
 
-/** Polls of a quiet chain between two proofs of the index, and between two comparisons of its anchor with the chain. */
-const PROVE_EVERY = 6
-const CHECK_ANCHOR_EVERY = 2
+/** Every which poll of a quiet chain proves the index, and which one compares its anchor with the chain. */
+const PROVE_EVERY = 7
+const CHECK_ANCHOR_EVERY = 3
 
 /** The longest pause after a fault, in milliseconds. It bounds the delay after a node or the database recovers. */
 const MAX_PAUSE_MS = 1_000
@@ -69,7 +69,8 @@ export const follow = async (deps: FollowDeps, signal: AbortSignal): Promise<voi
   const clock = deps.now ?? (() => performance.now())
   const { chainId } = chain
   const holder = randomUUID()
-  const [proveEveryMs, anchorEveryMs] = [PROVE_EVERY * pollMs.idle, CHECK_ANCHOR_EVERY * pollMs.idle]
+  // Half a pause less than the polls take: the poll itself may come a moment early.
+  const [proveEveryMs, anchorEveryMs] = [(PROVE_EVERY - 0.5) * pollMs.idle, (CHECK_ANCHOR_EVERY - 0.5) * pollMs.idle]
   const step = createStep({ chain, database, leaseTtlMs, log, proveEveryMs, anchorEveryMs })
   let lease: Lease | null = null
   let faults = 0
