@@ -293,8 +293,9 @@ export const notes: Readonly<Record<string, string>> = {
   StartUpCheck: 'A check of the configuration against the chain',
   Endpoint: 'A node of the chain, as one process sees it',
   Error: 'An error',
-  state: 'Deprecated name of the result',
   'observations.waiting': 'Number of records that wait to be read again',
+  state:
+    '`following`: indexed up to the head; `catching up`; `stuck`: no step has succeeded for some time; `halted`: the chain makes no blocks; `unknown`: the database is out of reach',
   'endpoints.worker': 'Nodes as the worker sees them',
   'endpoints.api': 'Nodes as this process sees them',
 }
