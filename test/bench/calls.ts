@@ -24,7 +24,7 @@ import { judge } from './calls/targets.ts'
  *   --unit-price 0.4     dollars for a million compute units
  *
  * Each item of a batch is a call, and bytes are those of bodies. Health checks run in all phases. Counts do not depend
- * on other work of the machine; times do. `IDLE_POLL_MS` or `POLL_MS` of .env.example is the target of lists without a
+ * on other work of the machine; times do. `IDLE_POLL_MS` of .env.example is the target of lists without a
  * wait. It exits with 1 when a target is missed.
  */
 

@@ -11,21 +11,11 @@ import { nextRefreshRequests, subjectsIn } from '../../src/db/index/refresh-queu
 import { addAnchor, insertFacts, moveCursor, rollBack } from '../../src/db/index/write.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { createDatabase, type Handle } from '../../src/db/pool.ts'
-import { createRenderer } from '../../src/db/rendering.ts'
 import { startPostgres } from '../../src/sandbox/postgres.ts'
 import { createRandom } from '../../src/sandbox/random.ts'
 import { openApp } from '../support/app.ts'
 import { heartbeatAt } from '../support/healthy-index.ts'
-import {
-  blockOf,
-  type Plan,
-  seedDeployment,
-  seedEvent,
-  seedPosition,
-  seedToken,
-  walletOf,
-  writeSeeded,
-} from '../support/seed-index.ts'
+import { blockOf, type Plan, seedEvent, seedPosition, seedToken, walletOf, writeSeeded } from '../support/seed-index.ts'
 import { median } from './compare.ts'
 
 /*
@@ -43,7 +33,6 @@ const [CHANGES_PER_SECOND, COMMITS_PER_SECOND, REORGS] = [200, 10, 5]
 
 const chainId = 8453
 const log = pino({ level: 'silent' })
-const renderer = createRenderer(seedDeployment(chainId))
 const plan: Plan = { token: seedToken, rowsABlock: 1_000, wallets: WALLETS, events: 50 }
 const positions = Array.from({ length: WALLETS }, (_, at) => seedPosition(at + 1, plan))
 const events = Array.from({ length: plan.events }, (_, at) => seedEvent(at + 1, plan))
@@ -181,13 +170,7 @@ const change = (count: number): Promise<void> =>
       position: { ...position, payoutAmount: BigInt(random.int(0, 10 ** 9)) },
     }))
     const block = { ...blockOf(number, fork), timestamp: BigInt(Math.floor(Date.now() / 1_000)) }
-    await storeObservations(
-      handle,
-      chainId,
-      block,
-      { events: [], deposits: [], positions: paid, protocol: null },
-      renderer,
-    )
+    await storeObservations(handle, chainId, block, { events: [], deposits: [], positions: paid, protocol: null })
   })
 
 /** Rolls the index back by some blocks, and observes again what that deleted. */
@@ -208,7 +191,6 @@ const reorganise = async (depth: bigint): Promise<void> => {
         chainId,
         block,
         { events: [], deposits: [], positions: again, protocol: null },
-        renderer,
         due,
       )
     })

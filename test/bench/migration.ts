@@ -1,108 +1,92 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { pino } from 'pino'
-import { rerender } from '../../src/db/index/rerender.ts'
+import { z } from 'zod'
 import { migrate } from '../../src/db/migrate.ts'
-import { createRenderer } from '../../src/db/rendering.ts'
+import { createListings } from '../../src/db/queries/listings.ts'
+import { migrationsFolder, migrationsOf } from '../../src/db/versions.ts'
 import { errorText } from '../../src/lib/errors.ts'
 import { startPostgres } from '../../src/sandbox/postgres.ts'
 import { openDatabase } from '../support/open-database.ts'
-import { blockOf, seedDeployment, seedEvent, seedPosition, walletOf } from '../support/seed-index.ts'
-import { chainId, from, planOf, ROWS, SAMPLE } from './million.ts'
-import { multiply } from './multiply.ts'
-import { BEFORE, openRelease } from './release.ts'
+import { walletOf } from '../support/seed-index.ts'
+import { chainId, fill, from, planOf, ROWS } from './million.ts'
 
 /*
- * Measures the migration from the release before rows were stored as text to the current schema: how long it takes, how
- * long readers and writers of the old release wait meanwhile, and how long rendering the rows in the background takes
- * afterwards.
+ * Measures the newest migration on a database with positions and their observations that has all earlier ones: how long
+ * it takes, how long readers wait meanwhile, and the size before and after it.
  *
  *   npm run bench:migration
  *   ROWS=100000 npm run bench:migration
  */
 
+/** Reads at the same time. */
+const READERS = 4
+
 const log = pino({ level: 'silent' })
-const plan = planOf(ROWS)
-const tip = blockOf(BigInt(Math.ceil(ROWS / plan.rowsABlock)))
-const sample = from(1, Math.min(SAMPLE, ROWS)).map((id) => seedPosition(id, plan))
-const events = from(1, plan.events).map((id) => seedEvent(id, plan))
+const Journal = z.looseObject({ entries: z.array(z.looseObject({})) })
+
+/** A folder of all migrations but the newest. */
+const earlierMigrations = (): string => {
+  const folder = mkdtempSync(join(tmpdir(), 'fx-earlier-'))
+  cpSync(migrationsFolder, folder, { recursive: true })
+  const journal = join(folder, 'meta/_journal.json')
+  const { entries, ...rest } = Journal.parse(JSON.parse(readFileSync(journal, 'utf8')))
+  writeFileSync(journal, JSON.stringify({ ...rest, entries: entries.slice(0, -1) }))
+  return folder
+}
 
 const postgres = await startPostgres()
-const before = await openRelease(BEFORE)
-const renderer = createRenderer(seedDeployment(chainId))
+const folder = earlierMigrations()
+const database = openDatabase(postgres.url, { maxConnections: READERS })
 const client = new Client(postgres.url)
 await client.connect()
 
-/** Writes the index as that release does, most of it as copies. */
-const load = async (): Promise<void> => {
-  await before.migrate.migrate({ databaseUrl: postgres.url, log })
-  const database = before.pool.createDatabase({
-    ...{ url: postgres.url, log, maxConnections: 1, statementTimeoutMs: 600_000 },
-  })
-  await database.transaction(async (handle, copy) => {
-    const facts = [...events, ...sample].map(({ fact }) => fact)
-    await before.write.insertFacts(copy, chainId, facts)
-    const seen = { events: events.map((it) => it.seen), deposits: [], positions: sample.map((it) => it.seen) }
-    await before.observations.storeObservations(handle, chainId, tip, { ...seen, protocol: null }, renderer)
-    await before.write.addAnchor(handle, chainId, tip, true)
-    await before.write.moveCursor(handle, chainId, tip)
-  })
-  await database.close()
-  await multiply(client, { chainId, plan, sample: SAMPLE, rows: ROWS }, false)
-  await client.query('VACUUM ANALYZE')
-}
-
-const database = openDatabase(postgres.url)
-const old = before.pool.createDatabase({
-  ...{ url: postgres.url, log, maxConnections: 2, statementTimeoutMs: 600_000 },
-})
-
-/** The old release's page of a wallet. */
-const read = (): Promise<unknown> => {
-  const query = { chainId, after: null, upTo: null, now: null, rollback: null, renderKey: 0n }
-  return before.listings.createListings(old).page({
-    ...{ kind: 'position', sort: 'created', order: 'desc', include: [], limit: 51, count: false },
-    ...{ queries: [query], filters: { owners: [walletOf(77)] }, deployments: [] },
-  })
-}
-
-/** The old release's observation of some positions. */
-const write = (): Promise<unknown> =>
-  old.transaction((handle) => {
-    const seen = { events: [], deposits: [], positions: sample.slice(0, 10).map((it) => it.seen), protocol: null }
-    return before.observations.storeObservations(handle, chainId, tip, seen, renderer)
-  })
-
-/**
- * Repeats `work` until `over` aborts. Reports the longest time of one run, the number of runs, and the errors of those
- * that failed.
- */
-const longest = async (work: () => Promise<unknown>, over: AbortSignal): Promise<string> => {
-  let [most, times] = [0, 0]
-  const faults: string[] = []
-  for (; !over.aborted; await sleep(2)) {
-    const start = performance.now()
-    await work().catch((fault: unknown) => faults.push(errorText(fault)))
-    most = Math.max(most, performance.now() - start)
-    times += 1
+/** Reads a page of one wallet after another. */
+const reader = (first: number): (() => Promise<unknown>) => {
+  const { wallets } = planOf(ROWS)
+  const query = { chainId, after: null, upTo: null, now: null, rollback: null }
+  let nth = first
+  return () => {
+    nth = (nth + READERS) % wallets
+    return createListings(database).page({
+      ...{ kind: 'position', sort: 'created', order: 'desc', include: [], limit: 51, count: false },
+      ...{ queries: [query], filters: { owners: [walletOf(nth)] }, deployments: [] },
+    })
   }
-  return `${most.toFixed(0)} ms of ${times}${faults.length > 0 ? ` (${faults.length} failed: ${faults[0]})` : ''}`
 }
 
-/** Runs `work` while readers and writers of the old release run, and prints how long each took. */
-const beside = async (what: string, work: () => Promise<unknown>): Promise<void> => {
+type Waits = { readonly longest: number; readonly reads: number; readonly faults: readonly string[] }
+
+/** Repeats a read until `over` aborts. */
+const repeat = async (read: () => Promise<unknown>, over: AbortSignal): Promise<Waits> => {
+  let [longest, reads] = [0, 0]
+  const faults: string[] = []
+  while (!over.aborted) {
+    const start = performance.now()
+    await read().catch((fault: unknown) => faults.push(errorText(fault)))
+    longest = Math.max(longest, performance.now() - start)
+    reads += 1
+  }
+  return { longest, reads, faults }
+}
+
+/** Does `work` while the readers run, and prints how long it took and the longest time of a read meanwhile. */
+const underReads = async (what: string, work: () => Promise<unknown>): Promise<void> => {
   const over = new AbortController()
-  const [readers, writers] = [read, write].map((it) => longest(it, over.signal))
-  await sleep(1_000)
+  const reading = from(0, READERS).map((first) => repeat(reader(first), over.signal))
   const start = performance.now()
-  const done = await work()
-  const took = ((performance.now() - start) / 1_000).toFixed(1)
-  await sleep(200)
+  await work()
+  const took = ((performance.now() - start) / 1_000).toFixed(2)
   over.abort()
-  const waits = [await readers, await writers]
-  console.log(
-    `  ${what.padEnd(24)} ${took} s${typeof done === 'number' ? ` for ${done} rows` : ''}; longest read ${waits[0]}, longest write ${waits[1]}`,
-  )
+  const waits = await Promise.all(reading)
+  const longest = Math.max(...waits.map((it) => it.longest))
+  const reads = waits.reduce((sum, it) => sum + it.reads, 0)
+  const faults = waits.flatMap((it) => it.faults)
+  const failed = faults.length > 0 ? `, ${faults.length} failed: ${faults[0]}` : ''
+  console.log(`  ${what.padEnd(12)} ${took} s; longest of ${reads} reads ${longest.toFixed(0)} ms${failed}`)
 }
 
 const size = async (): Promise<string> => {
@@ -113,15 +97,15 @@ const size = async (): Promise<string> => {
 }
 
 try {
-  await load()
-  console.log(`an index of ${ROWS} positions of release ${BEFORE}: ${await size()}`)
-  await beside('nothing', () => sleep(5_000))
-  await beside('migrate', () => migrate({ databaseUrl: postgres.url, log }))
-  console.log(`  size after it            ${await size()}`)
-  await beside('render in the background', () => rerender(database, chainId, renderer, new AbortController().signal))
-  console.log(`  size after it            ${await size()}`)
+  await migrate({ databaseUrl: postgres.url, log, folder })
+  await fill(postgres.url, chainId, ROWS)
+  const [before, newest] = migrationsOf(migrationsFolder).slice(-2)
+  console.log(`${ROWS} positions with observations, at migration ${before?.tag}: ${await size()}`)
+  await underReads('no migration', () => sleep(2_000))
+  await underReads('migrate', () => migrate({ databaseUrl: postgres.url, log }))
+  console.log(`at migration ${newest?.tag}: ${await size()}`)
 } finally {
-  await Promise.all([old.close(), database.close(), client.end()])
-  await before.close()
+  await Promise.all([database.close(), client.end()])
+  rmSync(folder, { recursive: true })
   await postgres.close()
 }

@@ -1,11 +1,11 @@
+import { deepStrictEqual } from 'node:assert'
 import { Client } from 'pg'
 import { pino } from 'pino'
 import { migrate } from '../../src/db/migrate.ts'
 import { createDatabase, type Database } from '../../src/db/pool.ts'
 import { createListings } from '../../src/db/queries/listings.ts'
-import { parseColumns } from '../../src/db/queries/rows.ts'
-import { createRenderer, UNIT } from '../../src/db/rendering.ts'
 import type { ChainId } from '../../src/protocol/chains.ts'
+import { position } from '../../src/protocol/records.ts'
 import { startPostgres } from '../../src/sandbox/postgres.ts'
 import {
   blockOf,
@@ -25,7 +25,7 @@ export const chainId: ChainId = 8453
 /**
  * Positions that the functions of the index write. The rest are copies with their own ids, wallets, events and blocks.
  */
-export const SAMPLE = 10_000
+const SAMPLE = 10_000
 const CHUNK = 2_500
 
 /**
@@ -48,23 +48,21 @@ export const from = (first: number, count: number): number[] => Array.from({ len
 const parts = (last: number): number[][] =>
   from(0, Math.ceil(last / CHUNK)).map((nth) => from(nth * CHUNK + 1, Math.min(CHUNK, last - nth * CHUNK)))
 
-/** Throws unless copied texts are those that the service renders from the copied columns. */
-const checkTexts = async (database: Database, chain: ChainId, rows: number): Promise<void> => {
-  const renderer = createRenderer(seedDeployment(chain))
-  const ids = [1, SAMPLE, rows - 777, rows].map((id) => BigInt(Math.max(1, id)))
-  const textsBy = async (renderKey: bigint): Promise<string[]> => {
-    const query = { chainId: chain, after: null, upTo: null, now: null, rollback: null, renderKey }
-    const { rows } = await createListings(database).byIds({ kind: 'position', include: [], query: query, ids })
-    return rows.map((row) => row.slice(row.indexOf(UNIT) + 1))
-  }
-  const stored = await textsBy(renderer.key)
-  const rendered = (await textsBy(0n)).map((text) => {
-    const { fact, seen, eventSeen } = parseColumns('position', text.slice(1))
-    const token = eventSeen && renderer.token(eventSeen.paymentToken, new Map())
-    return seen && token && renderer.row('position', fact, seen, token)
+/** Throws unless copies are read as the positions that `seedPosition` makes, except for the amount. */
+const checkCopies = async (database: Database, chain: ChainId, rows: number): Promise<void> => {
+  const ids = [1, Math.min(SAMPLE, rows), Math.max(1, rows - 777), rows]
+  const query = { chainId: chain, after: null, upTo: null, now: null, rollback: null }
+  const asked = { kind: 'position', include: [], query, ids: ids.map(BigInt) } as const
+  const found = (await createListings(database).byIds(asked)).rows.map(({ views, ...row }) => {
+    const { notional, ...record } = position(views as Parameters<typeof position>[0])
+    return { ...record, block: row.blockNumber, tx: row.txHash, token: row.token }
   })
-  if (stored.length !== ids.length || stored.some((text, at) => text !== rendered[at]))
-    throw new Error('copied texts are not what their columns are rendered as')
+  const seeded = ids.map((id) => {
+    const { fact, seen } = seedPosition(id, planOf(rows))
+    const { notional, ...record } = position(seen)
+    return { ...record, block: String(fact.blockNumber), tx: fact.txHash, token: seedDeployment(chain).usdc }
+  })
+  deepStrictEqual(found, seeded)
 }
 
 /** Fills a migrated database with positions of a chain, and vacuums it as autovacuum would have done by then. */
@@ -84,11 +82,26 @@ export const fill = async (url: string, chain: ChainId, rows: number): Promise<v
       await writeSeeded(database, chain, tip, { positions: ids.map((id) => seedPosition(id, plan)) })
     await multiply(client, { chainId: chain, plan, sample: SAMPLE, rows })
     await client.query('VACUUM ANALYZE')
-    await checkTexts(database, chain, rows)
+    await checkCopies(database, chain, rows)
   } finally {
     await client.end()
     await database.close()
   }
+}
+
+const observations = ['event_observations', 'deposit_observations', 'position_observations']
+
+/** The bytes that a fact of a position and each observation take, without and in indexes. */
+const bytesPerRow = async (url: string): Promise<string> => {
+  const client = new Client(url)
+  await client.connect()
+  const { rows } = await client.query<{ name: string; heap: number; indexes: number }>(
+    `SELECT relname AS name, pg_table_size(oid) / reltuples AS heap, pg_indexes_size(oid) / reltuples AS indexes
+      FROM unnest($1::text[]) AS table_name JOIN pg_class ON oid = table_name::regclass`,
+    [['positions', ...observations]],
+  )
+  await client.end()
+  return rows.map(({ name, heap, indexes }) => `${name} ${heap.toFixed(0)} + ${indexes.toFixed(0)}`).join(', ')
 }
 
 /**
@@ -111,6 +124,7 @@ export const startFilled = async (sizes: readonly number[]) => {
     await fill(url.href, chainId, rows)
     const took = ((performance.now() - start) / 1000).toFixed(0)
     console.log(`${rows} positions of ${planOf(rows).wallets} wallets written in ${took} s`)
+    console.log(`  bytes a row, in the table + in its indexes: ${await bytesPerRow(url.href)}`)
   }
   return { urls, close: postgres.close }
 }

@@ -1,6 +1,5 @@
 import { deepStrictEqual } from 'node:assert'
 import { cpus } from 'node:os'
-import { Client } from 'pg'
 import { pino } from 'pino'
 import { z } from 'zod'
 import { openApp } from '../support/app.ts'
@@ -9,13 +8,13 @@ import { seedDeployment, walletOf } from '../support/seed-index.ts'
 import { openBare } from './bare.ts'
 import { compare, type Figure } from './compare.ts'
 import { chainId, fill, ROWS, startMillion } from './million.ts'
-import { clearTexts, pathsOf } from './paths.ts'
+import { pathsOf } from './paths.ts'
 import { timePortfolios } from './portfolios.ts'
 
 /*
- * Compares pages of lists and portfolios on a million positions with bare Fastify routes over one named statement, and
- * with each other. One process serves all in turn; another sends the load. The index does not move, so no answer comes
- * from the response cache.
+ * Compares a page of a list on a million positions with a bare Fastify route over the same statement, portfolios with
+ * one bare statement of their rows, and pages with each other. One process serves all in turn; another sends the load.
+ * The index does not move, so no answer comes from the response cache.
  *
  *   npm run bench:pages
  *   ROWS=100000 SECONDS=2 ROUNDS=3 npm run bench:pages
@@ -28,17 +27,12 @@ const PAGE = Math.min(10_000, Math.floor(ROWS / 100))
 const OTHER = Math.min(ROWS, 100_000)
 
 const Page = z.object({ data: z.array(z.record(z.string(), z.unknown())), meta: z.object({ nextCursor: z.string() }) })
-const Data = z.object({ data: z.array(z.record(z.string(), z.unknown())) })
 
 const [other] = chainIds.filter((id) => id !== chainId)
 if (other === undefined) throw new RangeError('there is one chain')
 const wallet = walletOf(77)
 const postgres = await startMillion()
 await fill(postgres.url, other, OTHER)
-const client = new Client(postgres.url)
-await client.connect()
-await clearTexts(client)
-await client.end()
 const ours = await openApp({
   databaseUrl: postgres.url,
   nodes: chainIds.map((id) => ({ deployment: seedDeployment(id) })),
@@ -50,35 +44,41 @@ const bare = await openBare(postgres.url, wallet)
 const list = `${url}/v1/hedge/positions?chainId=${chainId}`
 const page = `${list}&wallet=${wallet}`
 
-/** The bare routes, and the smallest share of their requests per second that the service must reach. */
-const limits = [
-  { what: 'the same text, tips and cursor', path: '/same', least: 0.75 },
-  { what: 'the stored text alone (information)', path: '/text', least: 0.6 },
-  { what: 'the joins, serialised by a schema', path: '/joins', least: 1.8 },
-].map((limit) => ({ ...limit, url: `${bare.url}${limit.path}?chainId=${chainId}&wallet=${wallet}` }))
+const barePage = `${bare.url}/page?chainId=${chainId}&wallet=${wallet}`
+/** The smallest share of the bare route's requests that the service must answer in the same time. */
+const LEAST = 0.75
 
-/** Throws unless all contestants return the same rows, and the service does not return them from a cache. */
+/** What the page shows in addition. It is measured in the same rounds as the page without it. */
+const inclusions = ['event', 'stats']
+
+/** Throws unless both contestants return the same rows, and the service does not return them from a cache. */
 const checkBodies = async (): Promise<void> => {
   const answer = await fetch(page)
   if (answer.headers.has('etag')) throw new Error('the page has a tag, so it may come from the cache')
   const { data } = Page.parse(await answer.json())
   if (data.length !== 50) throw new Error(`the page has ${data.length} rows`)
-  const lower = (rows: typeof data) => rows.map((row) => JSON.parse(JSON.stringify(row).toLowerCase()))
-  for (const limit of limits)
-    deepStrictEqual(lower(Data.parse(await (await fetch(limit.url)).json()).data), lower(data))
+  deepStrictEqual(Page.parse(await (await fetch(barePage)).json()).data, data)
 }
 
 const ratio = (one: number, other: number): string => (one / other).toFixed(2)
 
-const show = (what: string, one: Figure, other: Figure, [bound, target]: readonly ['least' | 'most', number]): void => {
+/** The width of a line's first part. */
+const WIDTH = 40
+
+const showTarget = (what: string, one: Figure, other: Figure): void => {
   for (const unit of ['perSecond', 'perCpuSecond'] as const) {
     const share = one[unit] / other[unit]
-    const isMet = bound === 'least' ? share >= target : share <= target
     const figures = `${one[unit].toFixed(0)} to ${other[unit].toFixed(0)} requests ${unit === 'perSecond' ? 'a second' : 'a CPU second'}`
     console.log(
-      `  ${what.padEnd(40)} ${figures}, ratio ${share.toFixed(2)} (target: at ${bound} ${target}, ${isMet ? 'met' : 'MISSED'})`,
+      `  ${what.padEnd(WIDTH)} ${figures}, ratio ${share.toFixed(2)} (target: at least ${LEAST}, ${share >= LEAST ? 'met' : 'MISSED'})`,
     )
   }
+}
+
+/** A figure of another page, against that of the plain page. */
+const againstPage = (figure: Figure, plain: Figure): string => {
+  const [all, cpu] = [ratio(figure.perSecond, plain.perSecond), ratio(figure.perCpuSecond, plain.perCpuSecond)]
+  return `${figure.perSecond.toFixed(0).padStart(5)} requests a second, ratio ${all}, per CPU second ${cpu}`
 }
 
 /** The cursor after a number of pages. */
@@ -96,11 +96,16 @@ try {
     `node ${process.version}, ${cpus().length} x ${cpus()[0]?.model}, medians of ${ROUNDS} rounds of ${SECONDS} s`,
   )
   await checkBodies()
-  const [plain, ...others] = await compare([{ url: page }, ...limits], { rounds: ROUNDS, seconds: SECONDS })
-  console.log('wallet page of 50 positions, against a bare route over')
-  for (const [at, { what, least }] of limits.entries()) {
+  const included = inclusions.map((name) => ({ url: `${page}&include=${name}` }))
+  const [plain, limit, ...others] = await compare([{ url: page }, { url: barePage }, ...included], {
+    ...{ rounds: ROUNDS, seconds: SECONDS },
+  })
+  if (plain === undefined || limit === undefined) throw new RangeError('every contestant has a figure')
+  console.log('wallet page of 50 positions')
+  showTarget('against the bare route', plain, limit)
+  for (const [at, name] of inclusions.entries()) {
     const figure = others[at]
-    if (plain && figure) show(what, plain, figure, ['least', least])
+    if (figure !== undefined) console.log(`  ${`include=${name}`.padEnd(WIDTH)} ${againstPage(figure, plain)}`)
   }
 
   const cursor = await cursorAfter(PAGE - 1)
@@ -113,18 +118,16 @@ try {
   console.log(`other paths, against the wallet page (late: page ${PAGE})`)
   for (const [at, [name]] of paths.entries()) {
     const figure = figures[at]
-    if (!first || !figure) continue
-    const ratios = `ratio ${ratio(figure.perSecond, first.perSecond)}, per CPU second ${ratio(figure.perCpuSecond, first.perCpuSecond)}`
-    console.log(`  ${name.padEnd(40)} ${figure.perSecond.toFixed(0).padStart(5)} requests a second, ${ratios}`)
+    if (first && figure) console.log(`  ${name.padEnd(WIDTH)} ${againstPage(figure, first)}`)
   }
 
   const timed = await timePortfolios(url, bare.pool, 40)
   const p50 = (ms: readonly number[]): number => ms[ms.length >> 1] ?? Number.NaN
-  console.log('portfolios of 100 wallets, and what the database alone takes for (target: at most 2.0 times as long)')
+  console.log('portfolios of 100 wallets, and one bare statement (target: at most 2.0 times as long)')
   for (const { name, ms } of timed) {
     const times = ratio(p50(timed[0]?.ms ?? []), p50(ms))
     console.log(
-      `  ${name.padEnd(40)} p50 ${p50(ms).toFixed(1)} ms, p95 ${ms[Math.floor(ms.length * 0.95)]?.toFixed(1)} ms, ratio ${times}`,
+      `  ${name.padEnd(WIDTH)} p50 ${p50(ms).toFixed(1)} ms, p95 ${ms[Math.floor(ms.length * 0.95)]?.toFixed(1)} ms, ratio ${times}`,
     )
   }
 } finally {

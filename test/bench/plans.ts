@@ -140,7 +140,7 @@ try {
             return []
           },
         })
-        const query = { chainId, after: null, upTo: null, now: null, rollback: null, renderKey: 0n }
+        const query = { chainId, after: null, upTo: null, now: null, rollback: null }
         await listings.page({
           ...{
             kind,

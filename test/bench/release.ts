@@ -16,7 +16,6 @@ type Modules = {
   pool: typeof import('../../src/db/pool.ts')
   observations: typeof import('../../src/db/index/observations.ts')
   write: typeof import('../../src/db/index/write.ts')
-  listings: typeof import('../../src/db/queries/listings.ts')
 }
 
 /**
@@ -30,10 +29,10 @@ export const openRelease = async (commit: string | null) => {
     execFileSync('tar', ['-x', '-C', folder], { input: archive })
     await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
   }
-  const names = ['migrate', 'pool', 'observations', 'write', 'listings']
+  const names = ['migrate', 'pool', 'observations', 'write']
   /** Releases have the modules in different folders. */
   const pathOf = (name: string): string | undefined =>
-    ['', 'index', 'queries'].map((part) => join(folder, 'src/db', part, `${name}.ts`)).find(existsSync)
+    ['', 'index'].map((part) => join(folder, 'src/db', part, `${name}.ts`)).find(existsSync)
   const modules = await Promise.all(names.map(async (name) => [name, await import(pathOf(name) ?? name)] as const))
   return {
     ...(Object.fromEntries(modules) as Modules),

@@ -1,15 +1,14 @@
 import { Client } from 'pg'
 import { pino } from 'pino'
-import { createRenderer } from '../../src/db/rendering.ts'
 import { startPostgres } from '../../src/sandbox/postgres.ts'
-import { blockOf, seedDeployment, seedEvent, seedPosition } from '../support/seed-index.ts'
+import { blockOf, seedEvent, seedPosition } from '../support/seed-index.ts'
 import { chainId, from, planOf } from './million.ts'
 import { BEFORE, openRelease, type Release } from './release.ts'
 
 /*
- * Measures the cost of writes: positions are observed, observed again without a change, then with one, and rolled back,
- * in transactions as large as the worker's. Compares the release before rows were stored as text, and other storage
- * parameters.
+ * Measures the cost of writes per row: positions are observed, observed again without a change, then with one, and
+ * rolled back, in transactions as large as the worker's. Compares an earlier release without the feed of changes, and
+ * other storage parameters. Neither release stores texts of rows.
  *
  *   npm run bench:writes
  *   POSITIONS=20000 UPDATES=100000 ONLY=before,now npm run bench:writes
@@ -18,9 +17,6 @@ import { BEFORE, openRelease, type Release } from './release.ts'
 const POSITIONS = Number(process.env.POSITIONS ?? 100_000)
 const UPDATES = Number(process.env.UPDATES ?? 1_000_000)
 const AT_ONCE = 500
-
-/** The newest commit without the feed of changes. */
-const BEFORE_FEED = 'd0b8a53'
 
 type Took = { readonly micros: number; readonly processor: number }
 
@@ -31,7 +27,6 @@ const fillfactor = (share: number): string => `ALTER TABLE position_observations
 /** The release of each contestant (null for this one), and the statements that change its empty tables. */
 const contestants: Readonly<Record<string, { readonly commit: string | null; readonly setUp: string }>> = {
   before: { commit: BEFORE, setUp: '' },
-  'before the feed': { commit: BEFORE_FEED, setUp: '' },
   now: { commit: null, setUp: '' },
   ...Object.fromEntries([70, 80, 90, 100].map((it) => [`fillfactor ${it}`, { commit: null, setUp: fillfactor(it) }])),
   ...Object.fromEntries([4, 16, 64, 128].map((it) => [`${it} pages a range`, { commit: null, setUp: brin(it) }])),
@@ -49,7 +44,6 @@ const measure = async (url: string, { migrate, pool, observations, write }: Rele
   await client.connect()
   await client.query(setUp)
   const database = pool.createDatabase({ url, log, maxConnections: 1, statementTimeoutMs: 600_000 })
-  const renderer = createRenderer(seedDeployment(chainId))
 
   /** Observes positions at a block, those of the chunk with `more` paid out. */
   const observe = (at: bigint, seen: readonly (typeof positions)[number][], more = 0n): Promise<unknown> =>
@@ -58,7 +52,7 @@ const measure = async (url: string, { migrate, pool, observations, write }: Rele
         position: { ...position, payoutAmount: position.payoutAmount + more },
       }))
       const all = { events: [], deposits: [], positions: changed, protocol: null }
-      await observations.storeObservations(handle, chainId, blockOf(at), all, renderer)
+      await observations.storeObservations(handle, chainId, blockOf(at), all)
     })
   /** The time that work takes, and this process's processor time, in microseconds. */
   const timed = async (work: () => Promise<unknown>): Promise<Took> => {
@@ -88,7 +82,7 @@ const measure = async (url: string, { migrate, pool, observations, write }: Rele
     await write.addAnchor(handle, chainId, blockOf(first), true)
     await write.moveCursor(handle, chainId, blockOf(first))
     const all = { events: events.map(({ seen }) => seen), deposits: [], positions: [], protocol: null }
-    await observations.storeObservations(handle, chainId, blockOf(first), all, renderer)
+    await observations.storeObservations(handle, chainId, blockOf(first), all)
   })
   const observed = await timed(async () => {
     for (const chunk of chunks) await observe(first + 1n, chunk)
