@@ -1834,7 +1834,7 @@ export interface components {
             /** @description Chain id of EIP-155 */
             chainId: number;
             /**
-             * @description Deprecated name of the result
+             * @description `following`: indexed up to the head; `catching up`; `stuck`: no step has succeeded for some time; `halted`: the chain makes no blocks; `unknown`: the database is out of reach
              * @enum {string}
              */
             state: "following" | "catching up" | "stuck" | "halted" | "unknown";

@@ -97,7 +97,7 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   const limit = most > 0 ? createRateLimit(most, limitStore) : null
   const forkBlocks = createForkBlocks({ chains, changes })
   const store = createStore(options.maxPageBytes)
-  const tags = createTags(editionOf([...chains.keys()].map((id) => [id, sources.lists.renderer(id).key])))
+  const tags = createTags(editionOf([...chains.values()].map(({ deployment }) => deployment)))
   const unread = createUnread(limits.maxUnreadBytes)
   const cache = createResponseCache({ changes, forkBlocks, store, tags, limit, trustedProxies, unread })
   const lines = createLineBuffer(options.log)

@@ -17,18 +17,17 @@ import { createLists } from '../reads/listings/sources.ts'
  * chains measure the time that requests wait for nodes.
  */
 export const createSources = (
-  deps: Pick<AppSources, 'chains' | 'checks' | 'maxLagSeconds'> &
-    Pick<Parameters<typeof createLists>[0], 'rendererOf'> & {
-      readonly database: Database
-      /**
-       * The replica, or the same database. `changes` are read from it too, so that an answer is as new as its change
-       * number.
-       */
-      readonly reader: Reader
-      readonly changes: Changes
-    },
+  deps: Pick<AppSources, 'chains' | 'checks' | 'maxLagSeconds'> & {
+    readonly database: Database
+    /**
+     * The replica, or the same database. `changes` are read from it too, so that an answer is as new as its change
+     * number.
+     */
+    readonly reader: Reader
+    readonly changes: Changes
+  },
 ): AppSources => {
-  const { chains: untimed, database, reader, changes, checks, maxLagSeconds, ...options } = deps
+  const { chains: untimed, database, reader, changes, checks, maxLagSeconds } = deps
   const chains = new Map([...untimed].map(([chainId, chain]) => [chainId, timed(chain)]))
   const singleFlight = createSingleFlight<IndexHealth>()
   const webhooksFlight = createSingleFlight<WebhooksHealth>()
@@ -36,7 +35,7 @@ export const createSources = (
     chains,
     queries: createQueries(database),
     finality: createFinality(chains),
-    lists: createLists({ database: reader, chains, ...options }),
+    lists: createLists({ database: reader, chains }),
     changes,
     settlements: createSettlementQueries(database),
     feed: createFeedQueries(reader),

@@ -7,11 +7,9 @@ import { appendSet, newestSet } from '../db/calibrations.ts'
 import { DEMANDS, parseDemand } from '../db/changes/demand.ts'
 import { createNotificationListener } from '../db/changes/notification-listener.ts'
 import { requestSweep } from '../db/index/refresh-queue.ts'
-import { rerender } from '../db/index/rerender.ts'
 import { isAuditDue } from '../db/index/upgrades.ts'
 import { limitConnections } from '../db/limited.ts'
 import { measureDatabases } from '../db/metrics.ts'
-import { createRenderer } from '../db/rendering.ts'
 import { createConfirm } from '../indexer/audit/repair.ts'
 import { auditSlice } from '../indexer/audit/slice.ts'
 import { createDemand } from '../indexer/demand.ts'
@@ -49,9 +47,6 @@ const OBSERVE_AT_MOST_EVERY_MS = 250
 
 /** Milliseconds between comparisons of the next slice of an index with its chain. */
 const AUDIT_EVERY_MS = 30_000
-
-/** Milliseconds between searches for rows without a text, or with a text of an earlier format. */
-const RENDER_EVERY_MS = 60_000
 
 /** Milliseconds between searches for gaps that are due: blocks that the index was written without their logs. */
 const GAPS_EVERY_MS = 2_000
@@ -148,13 +143,6 @@ export const openWorker = async (
       for (let slices = 0; slices < MOST_SLICES && (await auditSlice(slice)); slices += 1)
         if (signal.aborted || !(await isAuditDue(database, chainId))) return
     },
-    async render({ chainId }, signal) {
-      const chain = chains.get(chainId)
-      if (chain === undefined) return
-      const renderer = createRenderer(chain.deployment)
-      const rows = await rerender(database, chainId, renderer, signal)
-      if (rows > 0) log.info({ chainId, rows }, 'rows of lists were rendered again')
-    },
     async gaps({ chainId }, signal) {
       await gaps.get(chainId)?.fill(signal)
     },
@@ -195,7 +183,6 @@ export const openWorker = async (
       await jobs.repeat('observe', { chainId }, OBSERVE_EVERY_MS)
       await jobs.repeat('sweep', { chainId }, SWEEP_EVERY_MS)
       await jobs.repeat('audit', { chainId }, AUDIT_EVERY_MS)
-      await jobs.repeat('render', { chainId }, RENDER_EVERY_MS)
       await jobs.repeat('gaps', { chainId }, GAPS_EVERY_MS)
       await jobs.repeat('finalize', { chainId }, FINALIZE_EVERY_MS)
     }

@@ -15,11 +15,26 @@ type Bytes = Buffer | string
 const toBytes = (value: Hex): string => `\\x${value.slice(2)}`
 const fromBytes = (value: Bytes): Hex => (typeof value === 'string' ? `0x${value.slice(2)}` : bytesToHex(value))
 
+/** Most addresses whose checksums are kept. */
+const MAX_CHECKSUMS = 50_000
+
+/** Addresses by their lower-case hex: a checksum takes longer than the rest of a row. Cleared when it is full. */
+const checksums = new Map<Hex, Address>()
+
+const withChecksum = (hex: Hex): Address => {
+  const known = checksums.get(hex)
+  if (known !== undefined) return known
+  if (checksums.size >= MAX_CHECKSUMS) checksums.clear()
+  const address = getAddress(hex)
+  checksums.set(hex, address)
+  return address
+}
+
 /** 20 bytes, read back with their checksum. */
 export const address = customType<{ data: Address; driverData: Bytes }>({
   dataType: () => 'bytea',
   toDriver: toBytes,
-  fromDriver: (value) => getAddress(fromBytes(value)),
+  fromDriver: (value) => withChecksum(fromBytes(value)),
 })
 
 /**

@@ -94,7 +94,7 @@ export const createDatabase = (options: DatabaseOptions): Database => {
     query_timeout: options.statementTimeoutMs + CONNECT_TIMEOUT_MS,
     idle_in_transaction_session_timeout: idleInTransactionMs,
     keepAlive: true,
-    options: `-c client_connection_check_interval=${CHECK_CLIENT_MS}`,
+    options: `-c client_connection_check_interval=${CHECK_CLIENT_MS} -c bytea_output=hex`,
     application_name: 'fx-protection',
   })
   // A connection may break while it is idle, in the pool or between two statements of a transaction. The next query

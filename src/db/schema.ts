@@ -33,14 +33,12 @@ const withoutLog = (
 ) => index(name).on(table.chainId, table.blockNumber).where(sql`${table.txHash} IS NULL`)
 
 /**
- * The list row that was rendered from an observation (decision 22). Null until it is rendered, and after a trigger of
- * migration 0010 has cleared it because its input changed.
+ * Columns that the release before this one writes and reads while both run. This one writes null, which that one takes
+ * for a row that it has to render. The next release drops them (decision 31).
  */
-const rendered = {
+const formerText = {
   rowText: text('row_text'),
-  /** Identifies the settings and the format of the text (`renderKeyOf`). A reader serves only texts with its key. */
   renderKey: bigint('render_key', { mode: 'bigint' }),
-  /** Each statement that sets the text flips this. One that changes other columns without a flip clears the text. */
   renderFlip: boolean('render_flip').notNull().default(false),
 }
 
@@ -61,7 +59,7 @@ export const events = pgTable(
     ...eventColumns,
     /** Only the creation log has it; null where the event was read from the chain's state. Only the audit uses it. */
     initialLiquidity: uint256('initial_liquidity'),
-    /** The token of the last observation, even a rolled back one; null before the first. A trigger maintains it. */
+    /** The token of the last observation, even a rolled back one; null before the first. */
     paymentToken: address('payment_token'),
     ...origin,
   },
@@ -176,8 +174,7 @@ export const eventObservations = pgTable(
     id,
     ...eventStateColumns,
     ...block,
-    ...rendered,
-    /** What lists can add to rows of the event and its members: texts in order of `inclusions`, joined by U+001F. */
+    ...formerText,
     inclusions: text('inclusions'),
   },
   (table) => [
@@ -205,7 +202,7 @@ export const depositStateColumns = {
 
 export const depositObservations = pgTable(
   'deposit_observations',
-  { chainId, id, ...depositStateColumns, ...block, ...rendered },
+  { chainId, id, ...depositStateColumns, ...block, ...formerText },
   (table) => [
     primaryKey({ columns: [table.chainId, table.id] }),
     blockRangeIndex('deposit_observations_since_block', table.blockNumber),
@@ -222,7 +219,7 @@ export const positionStateColumns = {
 
 export const positionObservations = pgTable(
   'position_observations',
-  { chainId, id, ...positionStateColumns, ...block, ...rendered },
+  { chainId, id, ...positionStateColumns, ...block, ...formerText },
   (table) => [
     primaryKey({ columns: [table.chainId, table.id] }),
     blockRangeIndex('position_observations_since_block', table.blockNumber),

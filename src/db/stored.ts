@@ -67,7 +67,7 @@ export type FactRow<K extends Kind> = (typeof entityTables)[K]['facts']['$inferS
 
 type Observation<K extends Kind> = (typeof entityTables)[K]['observations']['$inferSelect']
 
-/** The columns of an observation without the rendered texts. */
+/** The columns of an observation, without those of the release before. */
 export type ObservationRow<K extends Kind> = Omit<Observation<K>, 'rowText' | 'renderKey' | 'renderFlip' | 'inclusions'>
 
 /**

@@ -5,7 +5,6 @@ import { AnchorLost, holdAnchor, newestAnchor } from '../db/index/progress.ts'
 import { lockRefreshQueue, nextRefreshRequests, type RefreshRequest, subjectsIn } from '../db/index/refresh-queue.ts'
 import { storeTokens } from '../db/index/tokens.ts'
 import type { Database } from '../db/pool.ts'
-import { createRenderer } from '../db/rendering.ts'
 import type { StoredBlock } from '../db/stored.ts'
 import type { Logger } from '../lib/log.ts'
 import type { Token } from '../protocol/tokens.ts'
@@ -35,7 +34,7 @@ export type Observer = {
 export const UPGRADED = 'the functions of the diamond changed: every entity is read again'
 
 /** The log message of a token that has other decimals, or another symbol, than the index. */
-const TOKEN_CHANGED = 'a token changed its decimals or its symbol: its rows are rendered again'
+const TOKEN_CHANGED = 'a token changed its decimals or its symbol: its rows show the new ones'
 
 /** Refresh requests and the observations of their subjects at a block. */
 type Batch = {
@@ -73,8 +72,7 @@ const HEAD_MAX_AGE_MS = 10_000
 export const createObserver = (deps: ObserverDeps): Observer => {
   const { chain, database, log, now = Date.now, batch: batchSize = BATCH } = deps
   const { chainId } = chain
-  const renderer = createRenderer(chain.deployment)
-  const tokens = createEventTokens(chain, renderer, now)
+  const tokens = createEventTokens(chain, now)
   let head: { readonly block: Block; readonly at: number } | null = null
 
   const isNear = async (anchor: StoredBlock): Promise<boolean> => {
@@ -103,7 +101,7 @@ export const createObserver = (deps: ObserverDeps): Observer => {
       await lockRefreshQueue(handle, chainId)
       await holdAnchor(handle, chainId, anchor)
       const changed = await storeTokens(handle, chainId, found)
-      const isUpgraded = await storeObservations(handle, chainId, anchor, observations, renderer, requests)
+      const isUpgraded = await storeObservations(handle, chainId, anchor, observations, requests)
       return { changed, isUpgraded }
     })
     tokens.stored(found)

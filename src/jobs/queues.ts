@@ -32,8 +32,6 @@ export const queues = {
   observe: { payload: OfChain, attempts: 1, backoffMs: 250, concurrency: MAX_CHAINS, lockMs: 4_000 },
   /** Compares the next slice of a chain's index with the chain. The next run repeats a failed one. */
   audit: { payload: OfChain, attempts: 1, backoffMs: 250, concurrency: MAX_CHAINS, lockMs: 30_000 },
-  /** Renders the rows of a chain that have no text, or one of an earlier format. The next run repeats a failed one. */
-  render: { payload: OfChain, attempts: 1, backoffMs: 250, concurrency: MAX_CHAINS, lockMs: 30_000 },
   /** Reads the logs of blocks that the index was written without. The next run continues. */
   gaps: { payload: OfChain, attempts: 1, backoffMs: 250, concurrency: MAX_CHAINS, lockMs: 30_000 },
   /** Reports the settlements of a chain that became final. The next run repeats a failed one. */

@@ -36,7 +36,6 @@ const parsers: { readonly [N in JobName]: (payload: unknown) => Payload<N> } = {
   sweep: (payload) => queues.sweep.payload.parse(payload),
   observe: (payload) => queues.observe.payload.parse(payload),
   audit: (payload) => queues.audit.payload.parse(payload),
-  render: (payload) => queues.render.payload.parse(payload),
   gaps: (payload) => queues.gaps.payload.parse(payload),
   finalize: (payload) => queues.finalize.payload.parse(payload),
   dispatch: (payload) => queues.dispatch.payload.parse(payload),

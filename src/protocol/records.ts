@@ -13,6 +13,7 @@ import {
   Integer,
   integer,
   Rate,
+  type Readable,
   TokenAddress,
   UnixSeconds,
 } from './response-fields.ts'
@@ -20,15 +21,9 @@ import { statusNumbers, statusText, statusTextOf } from './statuses.ts'
 
 /*
  * The payloads of the reads: for each its wire schema, and the pure function that computes it from the outputs of the
- * protocol's views, whatever their source. Ids, times and counts are JSON integers, every amount, price and rate a
+ * protocol's views, whatever their source: a node, or columns of the index. Ids, times and counts are JSON integers, every amount, price and rate a
  * decimal string.
  */
-
-/**
- * The version of the records. Raise it with every change of a byte that a record of an event, a deposit or a position
- * returns: lists do not serve stored texts of another version.
- */
-export const ROW_FORMAT = 2
 
 /** Decimals of a token. */
 const Decimals = z.int().min(0).max(255)
@@ -68,7 +63,10 @@ export const FeeConfig = z
   .meta({ id: 'FeeConfig' })
 
 /** The fees of new events: a flat amount and four 1e6 rates. */
-export const feeConfig = (chainId: ChainId, fees: Output<'getHedgeFeeConfig'>): z.output<typeof FeeConfig> => ({
+export const feeConfig = (
+  chainId: ChainId,
+  fees: Readable<Output<'getHedgeFeeConfig'>>,
+): z.output<typeof FeeConfig> => ({
   chainId,
   creationFee: decimal(fees.eventCreationFee),
   hedgerFeeRate: decimal(fees.hedgerFeeRate),
@@ -99,7 +97,7 @@ export const EventCore = z
 
 /** An event's core record with the cap and the token it is paid in. */
 export const eventCore = (
-  views: Pick<EntityViews<'event'>, 'core' | 'range' | 'paymentToken'>,
+  views: Readable<Pick<EntityViews<'event'>, 'core' | 'range' | 'paymentToken'>>,
 ): z.output<typeof EventCore> => ({
   id: integer(views.core.id),
   creator: views.core.creator,
@@ -162,40 +160,42 @@ export const EventSummary = z
   })
   .meta({ id: 'EventSummary' })
 
-/** What is stored of an event's settlement, with the time of the block it was read at. */
-export type Settlement = Pick<Output<'getHedgeEventStats'>, 'settledAt' | 'triggered' | 'settlementPrice'> & {
+/** The outputs of views that say what an event pays out, with the time of their block in Unix seconds. */
+export type EventTerms = Readable<{
+  readonly core: Pick<Output<'getHedgeEventCore'>, 'id' | 'name' | 'underlying' | 'expiryDate'>
+  readonly range: Output<'getHedgeEventRange'>
+  readonly stats: Pick<Output<'getHedgeEventStats'>, 'settledAt' | 'triggered' | 'settlementPrice'>
   readonly time: bigint
-}
+}>
 
 /** What the rows of an event's deposits and positions show of it. */
-export const eventSummary = (
-  event: z.output<typeof EventCore>,
-  { settledAt, triggered, settlementPrice, time }: Settlement,
-): z.output<typeof EventSummary> => {
-  const { id, name, underlying, strike, payoutCap, initialRate, strikeAbove, expiryDate } = event
+export const eventSummary = ({ core, range, stats, time }: EventTerms): z.output<typeof EventSummary> => {
+  const { triggered } = stats
+  const [expiryDate, settledAt] = [clamped(core.expiryDate), clamped(stats.settledAt)]
   const settled = triggered ? 'triggered' : 'settled'
   return {
-    ...{ id, name, underlying, strike, payoutCap, initialRate, strikeAbove },
-    ...{ settledAt: clamped(settledAt), triggered, settlementPrice: decimal(settlementPrice) },
-    ...{ direction: strikeAbove ? 'above' : 'below', expiryDate },
-    state: settledAt > 0n ? settled : time < expiryDate ? 'open' : 'expired',
+    id: integer(core.id),
+    name: core.name,
+    underlying: core.underlying,
+    ...eventRange(range),
+    settledAt,
+    triggered,
+    settlementPrice: decimal(stats.settlementPrice),
+    direction: range.strikeAbove ? 'above' : 'below',
+    expiryDate,
+    state: settledAt > 0 ? settled : clamped(time) < expiryDate ? 'open' : 'expired',
   }
 }
 
 /** What the value of an open event's positions follows from, in the words of the pricing engine. */
-export const valueTerms = (
-  { underlying, strike, payoutCap, initialRate, strikeAbove, expiryDate }: z.output<typeof EventCore>,
-  state: z.output<typeof EventSummary>['state'],
-) => ({
-  state,
-  range: {
-    ...{ pair: underlying.toUpperCase(), strike, payoutCap, initialRate, strikeAbove },
-    expiryUnixSeconds: expiryDate,
-  },
-})
+export const valueTerms = (summary: z.output<typeof EventSummary>) => {
+  const { underlying, strike, payoutCap, initialRate, strikeAbove, expiryDate, state } = summary
+  const pair = underlying.toUpperCase()
+  return { state, range: { pair, strike, payoutCap, initialRate, strikeAbove, expiryUnixSeconds: expiryDate } }
+}
 
 /** An event's settlement and totals. */
-export const eventStats = (stats: Output<'getHedgeEventStats'>): z.output<typeof EventStats> => ({
+export const eventStats = (stats: Readable<Output<'getHedgeEventStats'>>): z.output<typeof EventStats> => ({
   settledAt: clamped(stats.settledAt),
   triggered: stats.triggered,
   settlementPrice: decimal(stats.settlementPrice),
@@ -218,7 +218,7 @@ export const EventRange = z
   .meta({ id: 'EventRange' })
 
 /** What an event's pay-off depends on. */
-export const eventRange = (range: Output<'getHedgeEventRange'>): z.output<typeof EventRange> => ({
+export const eventRange = (range: Readable<Output<'getHedgeEventRange'>>): z.output<typeof EventRange> => ({
   strike: decimal(range.strike),
   payoutCap: decimal(range.payoutCap),
   initialRate: decimal(range.initialRate),
@@ -238,14 +238,28 @@ export const Utilization = z
 
 /** The utilization of a pool. `availableCapacity` is notional, whatever the unit of the deployment's view. */
 export const utilization = (
-  event: Parameters<Profile['capacity']>[0] & { readonly utilization: Output<'getPoolUtilization'> },
+  event: Readable<Parameters<Profile['capacity']>[0] & { readonly utilization: Output<'getPoolUtilization'> }>,
   profile: Profile,
-): z.output<typeof Utilization> => ({
-  totalLiquidity: decimal(event.utilization.totalLiquidity),
-  totalExposure: decimal(event.utilization.totalExposure),
-  availableCapacity: decimal(profile.capacity(event)),
-  utilizationRate: decimal(event.utilization.utilizationPercent),
-})
+): z.output<typeof Utilization> => {
+  const { core, range, time, utilization: view } = event
+  const capacity = profile.capacity({
+    core: { status: core.status, poolOpen: core.poolOpen, expiryDate: BigInt(core.expiryDate) },
+    utilization: { availableCapacity: BigInt(view.availableCapacity) },
+    range: {
+      strike: BigInt(range.strike),
+      payoutCap: BigInt(range.payoutCap),
+      initialRate: BigInt(range.initialRate),
+      strikeAbove: range.strikeAbove,
+    },
+    time: BigInt(time),
+  })
+  return {
+    totalLiquidity: decimal(view.totalLiquidity),
+    totalExposure: decimal(view.totalExposure),
+    availableCapacity: decimal(capacity),
+    utilizationRate: decimal(view.utilizationPercent),
+  }
+}
 
 export const Position = z
   .object({
@@ -268,7 +282,7 @@ export const ACTIVE = 0
 /**
  * A purchase. Some deployments return the worst case as `payoutAmount` until settlement; the record has 0 until then.
  */
-export const position = ({ position: view }: EntityViews<'position'>): z.output<typeof Position> => ({
+export const position = ({ position: view }: Readable<EntityViews<'position'>>): z.output<typeof Position> => ({
   id: integer(view.id),
   eventId: integer(view.eventId),
   hedger: view.hedger,
@@ -298,19 +312,26 @@ export const Deposit = z
  * An LP deposit. `premiumsEarned` is claimed + pending, both of one block, so that earned - claimed is the claimable
  * amount: some deployments update their own value only with a claim.
  */
-export const deposit = ({ deposit: view, pending }: EntityViews<'deposit'>): z.output<typeof Deposit> => ({
+export const deposit = ({ deposit: view, pending }: Readable<EntityViews<'deposit'>>): z.output<typeof Deposit> => ({
   id: integer(view.id),
   eventId: integer(view.eventId),
   lp: view.lp,
   amount: decimal(view.amount),
   shares: decimal(view.shares),
-  premiumsEarned: decimal(view.premiumsClaimed + pending),
+  premiumsEarned: decimal(BigInt(view.premiumsClaimed) + BigInt(pending)),
   premiumsClaimed: decimal(view.premiumsClaimed),
   withdrawn: view.withdrawn,
 })
 
+/** The views that the record of each kind is made of. */
+export type RecordViews = {
+  readonly event: Parameters<typeof eventCore>[0]
+  readonly deposit: Parameters<typeof deposit>[0]
+  readonly position: Parameters<typeof position>[0]
+}
+
 /** The record of an entity, by its views. */
-export const entityRecord: { readonly [K in Kind]: (views: EntityViews<K>) => object } = {
+export const entityRecord: { readonly [K in Kind]: (views: RecordViews[K]) => object } = {
   event: eventCore,
   deposit,
   position,

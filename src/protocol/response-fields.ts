@@ -15,19 +15,24 @@ const AddressText = z
   .length(42)
   .regex(/^0x[0-9a-fA-F]{40}$/)
 
-const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER)
+/** A non-negative integer: a value of the chain, or its decimal text as the database returns it. */
+export type Whole = bigint | string
+
+/** Outputs of views whose integers may also be decimal texts. */
+export type Readable<T> = T extends bigint ? Whole : T extends object ? { readonly [K in keyof T]: Readable<T[K]> } : T
 
 /** A count, id or time as a JSON integer. Throws `upstream_error` above 2^53 - 1, which no valid chain returns. */
-export const integer = (value: bigint): number => {
-  if (value > MAX_SAFE) throw upstream('the chain returned an id, count or time above 2^53 - 1')
-  return Number(value)
+export const integer = (value: Whole): number => {
+  const number = Number(value)
+  if (number > Number.MAX_SAFE_INTEGER) throw upstream('the chain returned an id, count or time above 2^53 - 1')
+  return number
 }
 
 /** A time or count that a caller may choose, as a JSON integer: a greater value is shown as 2^53 - 1. */
-export const clamped = (value: bigint): number => Number(value < MAX_SAFE ? value : MAX_SAFE)
+export const clamped = (value: Whole): number => Math.min(Number(value), Number.MAX_SAFE_INTEGER)
 
 /** An amount, price or rate as a decimal string. */
-export const decimal = (value: bigint): string => value.toString()
+export const decimal = (value: Whole): string => (typeof value === 'string' ? value : value.toString())
 
 export const Id = Integer.meta({ description: 'Id, per chain and kind' })
 export const Amount = Decimal.meta({ description: 'Payment-token units' })

@@ -3,7 +3,6 @@ import { getAddress, type Hex, numberToHex, stringToHex, zeroAddress } from 'vie
 import { expect, onTestFinished, test } from 'vitest'
 import { createChain } from '../../src/chain/chain.ts'
 import { createTokens } from '../../src/chain/tokens.ts'
-import { createRenderer } from '../../src/db/rendering.ts'
 import { createEventTokens } from '../../src/indexer/event-tokens.ts'
 import type { Deployment } from '../../src/protocol/chains.ts'
 import { type ScriptedCall, startNode } from '../support/scripted-node.ts'
@@ -131,7 +130,7 @@ const failed: Answer = { error: { code: -32_603, message: 'internal error' } }
 test('the tokens of events are stored once each, and only if the node returned all values', async () => {
   const answers: Contract = { symbol: failed, decimals }
   const { chain } = await openToken(answers)
-  const tokens = createEventTokens(chain, createRenderer(chain.deployment))
+  const tokens = createEventTokens(chain)
   const events = [{ paymentToken: token }, { paymentToken: token }, { paymentToken: getAddress(seedToken) }]
   expect(await tokens.read(events)).toEqual([])
   answers.symbol = symbol
@@ -206,7 +205,7 @@ test('a configured token has its configured values while it or the node returns 
 test('the token of an event is stored again once it has changed', async () => {
   const answers: Contract = { symbol, decimals }
   const { chain, clock } = await openToken(answers)
-  const tokens = createEventTokens(chain, createRenderer(chain.deployment), () => clock.now)
+  const tokens = createEventTokens(chain, () => clock.now)
   const events = [{ paymentToken: token }]
   tokens.stored(await tokens.read(events))
   clock.now += MINUTE

@@ -1,30 +1,19 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { clearTexts, tablesOf } from '../../src/db/index/audit-rows.ts'
+import { tablesOf } from '../../src/db/index/audit-rows.ts'
 import { blockAfter, idsIn, readAudit, readPart, readSlice, type Slice, saveSlice } from '../../src/db/index/audits.ts'
 import { insertSettlements } from '../../src/db/index/settlements.ts'
 import { addAnchor, moveCursor } from '../../src/db/index/write.ts'
 import type { Database } from '../../src/db/pool.ts'
-import { createRenderer } from '../../src/db/rendering.ts'
 import { chainObservations } from '../../src/db/schema.ts'
 import { blockColumns } from '../../src/db/stored.ts'
-import { ROW_FORMAT } from '../../src/protocol/records.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'
-import {
-  blockOf,
-  type Plan,
-  seedDeployment,
-  seedEvent,
-  seedRows,
-  seedToken,
-  writeSeeded,
-} from '../support/seed-index.ts'
+import { blockOf, type Plan, seedEvent, seedRows, seedToken, writeSeeded } from '../support/seed-index.ts'
 
 const [chainId, other] = [8453, 56]
 /** Events 1 and 2 in block 1, 3 in block 2; likewise deposits and positions. */
 const plan: Plan = { token: seedToken, rowsABlock: 2, wallets: 7, events: 3 }
-const renderer = createRenderer(seedDeployment(chainId))
 
 let store: TestDatabase
 let database: Database
@@ -61,7 +50,7 @@ beforeEach(() =>
 
 const run = (statement: string) => database.run((handle) => handle.execute(sql.raw(statement)))
 const slice = async (size: bigint): Promise<Slice> => {
-  const found = await readSlice(database, chainId, renderer, size)
+  const found = await readSlice(database, chainId, size)
   if (found === null) throw new Error('nothing is indexed')
   return found
 }
@@ -77,10 +66,10 @@ test('the ids of a range include both ends', () => {
 })
 
 test('nothing is audited before the first block and before the first anchor', async () => {
-  expect(await readSlice(database, 137, renderer, 2n)).toBeNull()
+  expect(await readSlice(database, 137, 2n)).toBeNull()
   await run(`DELETE FROM anchors WHERE chain_id = ${chainId}`)
-  expect(await readSlice(database, chainId, renderer, 2n)).toBeNull()
-  expect(await readPart(database, chainId, renderer, 'event', () => [])).toBeNull()
+  expect(await readSlice(database, chainId, 2n)).toBeNull()
+  expect(await readPart(database, chainId, 'event', () => [])).toBeNull()
 })
 
 test('a round goes over all ids of all kinds in slices, and then begins again', async () => {
@@ -131,7 +120,7 @@ test('an empty kind has no ids, or the first one with a proof', async () => {
     await run(`CREATE TEMP TABLE one AS SELECT * FROM ${table} WHERE chain_id = ${chainId}; UPDATE one SET chain_id = 1;
       INSERT INTO ${table} SELECT * FROM one; DROP TABLE one`)
   const found = async () => {
-    const it = await readSlice(database, 1, renderer, 5n)
+    const it = await readSlice(database, 1, 5n)
     return it && shown(it)
   }
   expect(await found()).toBe('event  last')
@@ -192,19 +181,18 @@ test('a part has the rows of the chosen ids in all tables of its kind', async ()
   await database.transaction((handle) => insertSettlements(handle, chainId, [{ ...settled, ...block }], 5))
   await database.transaction((handle) => insertSettlements(handle, other, [{ ...settled, ...block, eventId: 1n }], 6))
   const chosen: (bigint | null)[] = []
-  const part = await readPart(database, chainId, renderer, 'event', (last) => {
+  const part = await readPart(database, chainId, 'event', (last) => {
     chosen.push(last)
     return [1n, 2n, 7n]
   })
   expect([chosen, part?.last, part?.isComplete]).toEqual([[3n], 3n, true])
   const keys = Object.entries(part?.rows ?? {}).map(([table, rows]) => [table, [...rows.keys()].toSorted()])
   expect(Object.fromEntries(keys)).toEqual({ events: [1n, 2n], event_observations: [1n, 2n], settlements: [2n] })
-  expect([...(part?.rendered.keys() ?? [])].toSorted()).toEqual([1n, 2n])
   for (const rows of [part?.rows.events, part?.rows.event_observations, part?.rows.settlements])
     expect([...(rows?.values() ?? [])].every((row) => row.chainId === chainId)).toBe(true)
   expect(tablesOf.position).toEqual(['positions', 'position_observations'])
   await database.run((handle) => addAnchor(handle, chainId, blockOf(11n), false))
-  expect((await readPart(database, chainId, renderer, 'position', () => [1n]))?.isComplete).toBe(false)
+  expect((await readPart(database, chainId, 'position', () => [1n]))?.isComplete).toBe(false)
 })
 
 test('the state of the protocol is keyed by its chain and has no last id', async () => {
@@ -218,19 +206,15 @@ test('the state of the protocol is keyed by its chain and has no last id', async
     )
   await insert(chainId)
   await insert(other)
-  const part = await readPart(database, chainId, renderer, 'chain', () => [0n])
-  expect([part?.last, [...(part?.rows.chain_observations?.keys() ?? [])], part?.rendered.size]).toEqual([
-    null,
-    [BigInt(chainId)],
-    0,
-  ])
+  const part = await readPart(database, chainId, 'chain', () => [0n])
+  expect([part?.last, [...(part?.rows.chain_observations?.keys() ?? [])]]).toEqual([null, [BigInt(chainId)]])
   await run('TRUNCATE chain_observations')
 })
 
 /** The ids of 0 to 3 of a kind that may be outdated, with requests for subjects of a chain. */
 const waiting = async (kind: 'event' | 'deposit' | 'chain', ...requests: readonly string[]): Promise<number[]> => {
   for (const request of requests) await run(`INSERT INTO unobserved (chain_id, subject, id, many) VALUES (${request})`)
-  const part = await readPart(database, chainId, renderer, kind, () => idsIn(0n, 3n))
+  const part = await readPart(database, chainId, kind, () => idsIn(0n, 3n))
   return [...(part?.waiting ?? [])].map(Number).toSorted((a, b) => a - b)
 }
 
@@ -258,17 +242,4 @@ test('without logs every observation before the anchor may be outdated', async (
   expect(await waiting('event')).toEqual([])
   await run(`UPDATE looks SET source = 'ids' WHERE chain_id = ${chainId}`)
   expect(await waiting('event')).toEqual([2])
-})
-
-test('a text is rendered again when it is stored under the same key, and clearing it clears that of one row', async () => {
-  await database.run((handle) => clearTexts(handle, 'event', chainId, 2n))
-  const rendered = async (by: typeof renderer) =>
-    (await readPart(database, chainId, by, 'event', () => [1n, 2n]))?.rendered
-  const found = await rendered(renderer)
-  expect([...(found?.keys() ?? [])]).toEqual([1n])
-  const stored = await readPart(database, chainId, renderer, 'event', () => [1n])
-  expect(found?.get(1n)?.rowText).toBe(stored?.rows.event_observations?.get(1n)?.rowText)
-  expect((await rendered(createRenderer(seedDeployment(chainId), ROW_FORMAT + 1)))?.size).toBe(0)
-  const { rows } = await run('SELECT chain_id, id FROM event_observations WHERE row_text IS NULL')
-  expect(rows).toEqual([{ chain_id: chainId, id: '2' }])
 })

@@ -11,19 +11,16 @@ import {
   requestRefresh,
   requestSettlementRefresh,
 } from '../../src/db/index/refresh-queue.ts'
-import { rerender } from '../../src/db/index/rerender.ts'
 import { finalizeSettlements } from '../../src/db/index/settlements.ts'
 import { storeTokens } from '../../src/db/index/tokens.ts'
 import type { Database, Handle } from '../../src/db/pool.ts'
-import { createRenderer } from '../../src/db/rendering.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'
 import { eventually } from '../support/process.ts'
-import { blockOf, type Plan, seedDeployment, seedRows, seedToken, writeSeeded } from '../support/seed-index.ts'
+import { blockOf, type Plan, seedRows, seedToken, writeSeeded } from '../support/seed-index.ts'
 
 const [chainId, other] = [8453, 56]
 const plan: Plan = { token: seedToken, rowsABlock: 10, wallets: 7, events: 4 }
-const renderer = createRenderer(seedDeployment(chainId))
 
 let store: TestDatabase
 let database: Database
@@ -66,38 +63,9 @@ const works: readonly (readonly [string, () => Promise<unknown>])[] = [
       return inOne((it) => completeRefreshRequests(it, chainId, read, 1n))()
     },
   ],
-  ['storeObservations', inOne((it) => storeObservations(it, chainId, blockOf(11n), none, renderer))],
+  ['storeObservations', inOne((it) => storeObservations(it, chainId, blockOf(11n), none))],
   ['finalizeSettlements', () => finalizeSettlements(database, chainId, blockOf(10n))],
-  [
-    'rerender',
-    async () => {
-      await database.run((handle) => handle.execute('UPDATE deposit_observations SET row_text = NULL'))
-      return rerender(database, chainId, renderer, new AbortController().signal)
-    },
-  ],
 ]
-
-/** Plain writes of what texts are rendered from. Triggers take the lock for them. */
-const inputs = [
-  'UPDATE events SET strike = strike + 1',
-  'UPDATE deposits SET amount = amount + 1',
-  'UPDATE events SET payment_token = NULL',
-  'UPDATE event_observations SET payment_token = (SELECT address FROM tokens)',
-  `UPDATE tokens SET symbol = 'B'`,
-  'DELETE FROM deposits WHERE id = 3',
-  'DELETE FROM events WHERE id = 4',
-  'DELETE FROM tokens',
-].map((statement): (typeof works)[number] => [
-  statement,
-  async () => {
-    const undo = new Error('undo')
-    const tried = database.transaction(async (handle) => {
-      await handle.execute(statement)
-      throw undo
-    })
-    await expect(tried).rejects.toBe(undo)
-  },
-])
 
 /** Whether a transaction waits for the lock of the refresh queue of a chain. */
 const waits = async (chain: number): Promise<boolean> => {
@@ -108,7 +76,7 @@ const waits = async (chain: number): Promise<boolean> => {
   return rowCount !== 0
 }
 
-test.each([...works, ...inputs])('%s waits for the transaction that holds the lock of its chain', async (_, work) => {
+test.each(works)('%s waits for the transaction that holds the lock of its chain', async (_, work) => {
   await holder.query(`SELECT pg_advisory_lock(7201, ${chainId})`)
   let isOver = false
   const working = work().then(() => {
@@ -121,7 +89,7 @@ test.each([...works, ...inputs])('%s waits for the transaction that holds the lo
   expect(waited).toBe(true)
 })
 
-test.each([...works, ...inputs])('%s does not wait for the lock of another chain', async (_, work) => {
+test.each(works)('%s does not wait for the lock of another chain', async (_, work) => {
   await holder.query(`SELECT pg_advisory_lock(7201, ${other})`)
   try {
     await work()

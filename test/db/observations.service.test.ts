@@ -1,16 +1,15 @@
 import { sql } from 'drizzle-orm'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { getAddress } from 'viem'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { aspects, ofEvent, ofWallet } from '../../src/db/changes/scopes.ts'
 import { type Observations, storeObservations } from '../../src/db/index/observations.ts'
 import { nextRefreshRequests, requestRefresh } from '../../src/db/index/refresh-queue.ts'
 import type { Database } from '../../src/db/pool.ts'
-import { createRenderer } from '../../src/db/rendering.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'
 import {
   blockOf,
   type Plan,
-  seedDeployment,
   seedDeposit,
   seedEvent,
   seedPosition,
@@ -23,7 +22,6 @@ import {
 const [chainId, other] = [8453, 56]
 /** Deposits and positions 2 and 5 belong to event 3, which is not settled; 3 and 6 to event 1. */
 const plan: Plan = { token: seedToken, rowsABlock: 10, wallets: 50, events: 3 }
-const renderer = createRenderer(seedDeployment(chainId))
 const ids = [1, 2, 3, 4, 5, 6]
 const changing = ['event_observations', 'deposit_observations', 'position_observations']
 const filled = ['chain_observations', 'settlements', 'unobserved', 'upgrades', 'changes', 'feed_floors', 'feed']
@@ -71,12 +69,12 @@ const deposit = (id: number, more: object = {}) => {
 }
 const position = (id: number, more: object = {}) => ({ position: { ...seedPosition(id, plan).seen.position, ...more } })
 
-const store_ = (number: bigint, seen: Partial<Observations>, requests?: Parameters<typeof storeObservations>[5]) =>
+const store_ = (number: bigint, seen: Partial<Observations>, requests?: Parameters<typeof storeObservations>[4]) =>
   database.transaction((handle) =>
     storeObservations(
       ...([handle, chainId, blockOf(number)] as const),
       { ...{ events: [], deposits: [], positions: [], protocol: null }, ...seen },
-      ...([renderer, requests] as const),
+      requests,
     ),
   )
 /** The scopes of the changes since the start of the test: `all` for everything, null for none. */
@@ -125,11 +123,39 @@ test.each([
   expect(await announced()).toEqual(pending === '0' ? null : [scopes])
 })
 
-test('each stored observation turns the flip of its row, so that a changed text is found', async () => {
-  const flip = () => value(`SELECT render_flip FROM position_observations WHERE chain_id = ${chainId} AND id = 2`)
-  const before = await flip()
+test('a stored observation clears the text that the release before may have stored with it', async () => {
+  await run(`UPDATE position_observations SET row_text = '{}' WHERE id IN (2, 3)`)
   await store_(11n, { positions: [position(2)] })
-  expect(await flip()).toBe(!before)
+  const { rows } = await run('SELECT chain_id, id FROM position_observations WHERE row_text IS NOT NULL ORDER BY 1, 2')
+  expect(rows.map(({ chain_id, id }) => `${chain_id}/${id}`)).toEqual(['56/2', '56/3', '8453/3'])
+})
+
+describe('the token of an event', () => {
+  const tokens = async (chain = chainId) =>
+    (
+      await run(`SELECT id, encode(payment_token, 'hex') AS token FROM events WHERE chain_id = ${chain} ORDER BY id`)
+    ).rows.map(({ token }) => token && getAddress(`0x${token}`))
+
+  test('is stored with its fact, also by an observation that changes nothing', async () => {
+    await run('UPDATE events SET payment_token = NULL')
+    await store_(11n, { events: [event(2)] })
+    expect([await tokens(), await tokens(other)]).toEqual([
+      [null, seedToken, null],
+      [null, null, null],
+    ])
+    await store_(11n, { events: [event(1), event(3)] })
+    expect(await tokens()).toEqual([seedToken, seedToken, seedToken])
+  })
+
+  test('is that of the newest observation, and stays when a rollback deletes the observation', async () => {
+    await store_(11n, { events: [{ ...event(2), paymentToken: walletOf(7) }] })
+    await store_(10n, { events: [event(2)] })
+    expect(await tokens()).toEqual([seedToken, walletOf(7), seedToken])
+    await run('DELETE FROM event_observations')
+    expect(await tokens()).toEqual([seedToken, walletOf(7), seedToken])
+    await store_(9n, { events: [event(2)] })
+    expect(await tokens()).toEqual([seedToken, seedToken, seedToken])
+  })
 })
 
 test('a new observation announces its entity', async () => {

@@ -35,7 +35,7 @@ test('a newer database with a higher floor than a build knows is rejected with a
 
 /** Statements that break builds which do not know them. */
 const contracting =
-  /\bDROP (?!INDEX)|\bRENAME\b|\bSET NOT NULL\b|\bSET DATA TYPE\b|ADD COLUMN (?!.*DEFAULT).* NOT NULL/i
+  /\bDROP (?!INDEX|TRIGGER|FUNCTION)|\bRENAME\b|\bSET NOT NULL\b|\bSET DATA TYPE\b|ADD COLUMN (?!.*DEFAULT).* NOT NULL/i
 
 /** Contracting migrations that do not directly follow a migration that raises the floor, in the same transaction. */
 const unannounced = (history: readonly { readonly tag: string; readonly text: string }[]): string[] =>

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { storeObservations } from '../../src/db/index/observations.ts'
-import { createRenderer } from '../../src/db/rendering.ts'
 import { createClosers } from '../../src/lib/lifecycle.ts'
 import { freePort } from '../../src/sandbox/ports.ts'
 import { startProcess } from '../faults/process.ts'
@@ -9,16 +8,7 @@ import { createTestDatabase } from '../support/database.ts'
 import { longTimeouts } from '../support/long-timeouts.ts'
 import { openDatabase } from '../support/open-database.ts'
 import { eventually } from '../support/process.ts'
-import {
-  blockOf,
-  type Plan,
-  putSeeded,
-  seedDeployment,
-  seedHeartbeat,
-  seedRows,
-  seedToken,
-  walletOf,
-} from '../support/seed-index.ts'
+import { blockOf, type Plan, putSeeded, seedHeartbeat, seedRows, seedToken, walletOf } from '../support/seed-index.ts'
 import { THIRD, thirdFacts, threeChains, threeIds, unreachable } from '../support/three-chains.ts'
 
 /*
@@ -77,8 +67,7 @@ beforeAll(async () => {
   closers.add('database', store, (it) => it.close())
   database = openDatabase(store.url, { maxConnections: 2 })
   closers.add('connections', database, (it) => it.close())
-  for (const { chainId, ...facts } of threeChains) {
-    const deployment = { ...seedDeployment(8453), chainId, ...facts }
+  for (const { chainId } of threeChains) {
     const observed = {
       events: [],
       deposits: [],
@@ -86,8 +75,8 @@ beforeAll(async () => {
       protocol: { fees, paused: false, total: 4n, loupeHash: null },
     }
     await database.transaction(async (handle, copy) => {
-      await putSeeded(handle, copy, chainId, tip, seedRows(plan, ROWS), deployment)
-      await storeObservations(handle, chainId, tip, observed, createRenderer(deployment))
+      await putSeeded(handle, copy, chainId, tip, seedRows(plan, ROWS))
+      await storeObservations(handle, chainId, tip, observed)
     })
   }
   environment = {

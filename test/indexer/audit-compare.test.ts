@@ -30,7 +30,7 @@ const settlement = { type: 'settled', settledAt: 1_800_000_123n, triggered: fals
 const indexOf = (changed: Partial<IndexedRows['rows']> = {}, own: Partial<IndexedRows> = {}): IndexedRows => ({
   anchor: block,
   rows: {
-    events: mapOf(rows.events.map((it) => it.fact)),
+    events: mapOf(rows.events.map(({ fact, seen }) => ({ ...fact, paymentToken: seen.paymentToken }))),
     deposits: mapOf(rows.deposits.map((it) => it.fact)),
     positions: mapOf(rows.positions.map((it) => it.fact)),
     event_observations: mapOf(observed.events),
@@ -39,7 +39,6 @@ const indexOf = (changed: Partial<IndexedRows['rows']> = {}, own: Partial<Indexe
     settlements: new Map([[4n, settlement]]),
     ...changed,
   },
-  rendered: new Map(),
   waiting: new Set(),
   ...own,
 })
@@ -53,8 +52,8 @@ const compare = async (
   views: Views = {},
 ) => {
   const found = await compareRows({ chain: seededChain(rows, { views }).chain, log }, kind, ids, index)
-  const all = found.differences.map(({ id, created, observed, texts }) => ({ id, created, observed, texts }))
-  return { ...found, all, shown: all.flatMap((it) => [...it.created, ...it.observed, ...it.texts]) }
+  const all = found.differences.map(({ id, created, observed }) => ({ id, created, observed }))
+  return { ...found, all, shown: all.flatMap((it) => [...it.created, ...it.observed]) }
 }
 
 const without = <T>(map: ReadonlyMap<bigint, T>, id: bigint): Map<bigint, T> =>
@@ -117,11 +116,11 @@ describe('an entity of the refresh queue', () => {
     expect((await compare('deposit', [1n, 2n, 3n], indexOf({ deposit_observations: wrong }))).waiting).toEqual([])
   })
 
-  test('differs by its fact and its text, and not by its observation', async () => {
-    const wrong = changedIn(observations, 2n, { pending: 9n, rowText: 'a' })
+  test('differs by its fact, and not by its observation', async () => {
+    const wrong = changedIn(observations, 2n, { pending: 9n })
     const index = indexOf(
       { deposits: changedIn(deposits, 2n, { amount: 9n }), deposit_observations: wrong },
-      { waiting, rendered: new Map([[2n, { rowText: 'b' }]]) },
+      { waiting },
     )
     const found = await compare('deposit', [1n, 2n, 3n], index)
     expect(found.waiting).toEqual([2n])
@@ -130,7 +129,6 @@ describe('an entity of the refresh queue', () => {
         id: 2n,
         created: ['deposits 2: amount is 9 in the index, 2000 on the chain'],
         observed: [],
-        texts: ['deposit_observations 2: rowText is a in the index, b after a new rendering'],
       },
     ])
   })
@@ -174,20 +172,15 @@ describe('rows', () => {
     })
   })
 
-  test('with a text that differs from a new rendering differ by it alone', async () => {
-    const index = indexOf(
-      { deposit_observations: changedIn(observations, 2n, { rowText: 'a' }) },
-      { rendered: new Map([[2n, { rowText: 'b' }]]) },
-    )
-    const texts = ['deposit_observations 2: rowText is a in the index, b after a new rendering']
-    expect((await compare('deposit', [1n, 2n], index)).all).toEqual([{ id: 2n, created: [], observed: [], texts }])
-  })
-
-  test('count the texts that were rendered again', async () => {
-    const { counts: none } = await compare('position', [1n, 2n])
-    const rendered = new Map([[2n, { rowText: undefined }]])
-    const { counts: one } = await compare('position', [1n, 2n], indexOf({}, { rendered }))
-    expect(one.position_observations?.values).toBe((none.position_observations?.values ?? 0) + 1)
-    expect(one.positions).toEqual(none.positions)
+  test('of events with another token than on the chain differ by it, and the token waits with the observation', async () => {
+    const wrong = indexOf({ events: changedIn(indexOf().rows.events, 2n, { paymentToken: null }) })
+    const found = await compare('event', [1n, 2n], wrong)
+    const token = rows.events[1]?.seen.paymentToken
+    const observed = [`events 2: paymentToken is null in the index, ${token} on the chain`]
+    expect(found.all).toEqual([{ id: 2n, created: [], observed }])
+    expect(await compare('event', [1n, 2n], { ...wrong, waiting: new Set([2n]) })).toMatchObject({
+      waiting: [2n],
+      all: [],
+    })
   })
 })

@@ -17,7 +17,7 @@ const mapOf = <T extends { readonly id: bigint }>(all: readonly T[]) => new Map(
 
 /** An index that equals the chain. */
 const part: Part = {
-  ...{ anchor: head, ids: [1n], last: 1n, isComplete: true, rendered: new Map(), waiting: new Set<bigint>() },
+  ...{ anchor: head, ids: [1n], last: 1n, isComplete: true, waiting: new Set<bigint>() },
   rows: {
     deposits: mapOf(rows.deposits.map((it) => it.fact)),
     deposit_observations: mapOf(observationRows(8453, head, seen).deposits),

@@ -69,7 +69,6 @@ const queued = async () => {
   return found.map(({ subject, id }) => `${subject} ${id}`).toSorted()
 }
 const AGAIN = 'queued to be observed again'
-const CLEARED = 'text deleted, so the row is rendered from its columns'
 
 describe("the protocol's own state", () => {
   const damage = 'UPDATE chain_observations SET paused = true'
@@ -185,23 +184,11 @@ describe('a slice', () => {
 
   test('counts what is repaired in each way, and announces repairs once', async () => {
     await runOnce()
-    await run(`UPDATE deposits SET amount = 1 WHERE id = 1; UPDATE deposit_observations SET pending = 9 WHERE id = 2;
-      UPDATE deposit_observations SET row_text = '{}', render_flip = NOT render_flip WHERE id = 3`)
+    await run(`UPDATE deposits SET amount = 1 WHERE id = 1; UPDATE deposit_observations SET pending = 9 WHERE id = 2`)
     const found = await runOnce({ confirm: honest })
-    expect(found.alarmed.map(([, repaired]) => repaired)).toEqual([true, AGAIN, CLEARED])
-    expect(await state()).toMatchObject({ differences: 3n, repaired: 3n })
-    expect(await count('changes')).toBe(1)
-  })
-
-  test('has a text and a fact of one entity as two differences', async () => {
-    await runOnce()
-    await run(`UPDATE deposits SET amount = 1 WHERE id = 3;
-      UPDATE deposit_observations SET row_text = '{}', render_flip = NOT render_flip WHERE id = 3`)
-    expect((await runOnce({ confirm: honest })).alarmed).toEqual([
-      [expect.stringMatching(/^deposit_observations 3: rowText is {} in /), CLEARED],
-      ['deposits 3: amount is 1 in the index, 3000 on the chain', true],
-    ])
+    expect(found.alarmed.map(([, repaired]) => repaired)).toEqual([true, AGAIN])
     expect(await state()).toMatchObject({ differences: 2n, repaired: 2n })
+    expect(await count('changes')).toBe(1)
   })
 
   test('with a repair locks the refresh queue before the block, as a rollback does', async () => {
@@ -219,20 +206,6 @@ describe('a slice', () => {
       await handle.execute('DELETE FROM anchors')
     })
     expect(await audited).toMatchObject({ isDone: false, alarmed: [] })
-  })
-
-  test('announces a text that it deleted', async () => {
-    await run(`INSERT INTO feed_floors (chain_id, seq, reason) VALUES (${chainId}, 1, 'backfill')`)
-    await runOnce()
-    await run(`UPDATE deposit_observations SET row_text = '{}', render_flip = NOT render_flip WHERE id = 3`)
-    expect((await runOnce()).alarmed).toEqual([
-      [expect.stringMatching(/^deposit_observations 3: rowText is {} in/), CLEARED],
-    ])
-    expect((await run('SELECT row_text IS NULL AS empty FROM deposit_observations ORDER BY id')).rows).toEqual(
-      [false, false, true].map((empty) => ({ empty })),
-    )
-    expect((await run('SELECT scopes FROM changes')).rows).toEqual([{ scopes: null }])
-    expect((await run('SELECT reason FROM feed_floors')).rows).toEqual([{ reason: 'repaired' }])
   })
 
   test('is discarded, with its repairs, when another process has stored it', async () => {

@@ -45,7 +45,6 @@ const compare = async (
       ),
       deposit_observations: pick(observed.deposits, observation),
     },
-    rendered: new Map(),
     waiting: new Set(),
   }
   const fake = seededChain(rows, { head, ...options })
@@ -97,7 +96,7 @@ test.each([
   const moved = mapOf(many.deposits.map(({ fact }) => ({ ...fact, blockNumber: fact.blockNumber + 500n })))
   const anchor = blockOf(1_000n)
   const fake = seededChain(many, { head: anchor })
-  const indexed: IndexedRows = { anchor, rows: { deposits: moved }, rendered: new Map(), waiting: new Set() }
+  const indexed: IndexedRows = { anchor, rows: { deposits: moved }, waiting: new Set() }
   const { differences } = await compareOrigins(fake.chain, 'deposit', indexed)
   expect(differences.size).toBe(count)
   const of = (method: string) =>
@@ -201,7 +200,6 @@ describe('the settlement of an event', () => {
         event_observations: mapOf(observed.events),
         settlements,
       },
-      rendered: new Map(),
       waiting: new Set(),
     }
     return compareOrigins(seededChain(rows, { head }).chain, 'event', indexed)
@@ -226,7 +224,6 @@ describe('the settlement of an event', () => {
         event_observations: wrong,
         settlements: new Map([[1n, { type: 'settled', blockNumber: 61n, blockHash: '0x07' }]]),
       },
-      rendered: new Map(),
       waiting: new Set<bigint>(),
     }
     const { differences } = await compareOrigins(seededChain(rows, { head }).chain, 'event', indexed)
@@ -236,7 +233,7 @@ describe('the settlement of an event', () => {
 
 test('a block of the index that was replaced, or of which no node knows, ends the comparison', async () => {
   const { chain } = seededChain(rows, { head })
-  const indexed = (anchor: typeof head): IndexedRows => ({ anchor, rows: {}, rendered: new Map(), waiting: new Set() })
+  const indexed = (anchor: typeof head): IndexedRows => ({ anchor, rows: {}, waiting: new Set() })
   await expect(compareOrigins(chain, 'deposit', indexed(blockOf(60n, 1)))).rejects.toThrow(
     'block 60 of chain 8453 was replaced by a reorg that the index has not followed yet',
   )

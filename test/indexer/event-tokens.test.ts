@@ -3,7 +3,6 @@ import { expect, test } from 'vitest'
 import { type Batch, flatten, unflatten } from '../../src/chain/rpc/batch.ts'
 import { NodeError } from '../../src/chain/rpc/errors.ts'
 import type { Request } from '../../src/chain/rpc/requests.ts'
-import { createRenderer } from '../../src/db/rendering.ts'
 import { createEventTokens } from '../../src/indexer/event-tokens.ts'
 import { partOfChain } from '../support/fake-log-chain.ts'
 import { seedDeployment, seedToken } from '../support/seed-index.ts'
@@ -32,7 +31,7 @@ const open = () => {
       )
     },
   })
-  const tokens = createEventTokens(chain, createRenderer(chain.deployment), () => state.now)
+  const tokens = createEventTokens(chain, () => state.now)
   return { state, learned, tokens, asked: () => asked.splice(0) }
 }
 

@@ -188,7 +188,6 @@ const payloads: { readonly [N in JobName]: readonly [good: object, bad: object] 
   sweep: [base, {}],
   observe: [base, { chainId: 0 }],
   audit: [base, { chainId: 1.5 }],
-  render: [base, { chainId: '8453' }],
   gaps: [base, { ...base, more: 1 }],
   finalize: [base, {}],
   dispatch: [{}, base],

@@ -21,7 +21,6 @@ const idle = {
   sweep: async () => {},
   observe: async () => {},
   audit: async () => {},
-  render: async () => {},
   gaps: async () => {},
   finalize: async () => {},
   dispatch: async () => {},

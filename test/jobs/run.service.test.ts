@@ -16,7 +16,6 @@ const idle = {
   sweep: async () => {},
   observe: async () => {},
   audit: async () => {},
-  render: async () => {},
   gaps: async () => {},
   finalize: async () => {},
   dispatch: async () => {},

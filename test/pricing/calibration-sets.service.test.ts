@@ -115,7 +115,6 @@ describe.each(drivers)('the scheduled job, $name', ({ url }) => {
         sweep: async () => {},
         observe: async () => {},
         audit: async () => {},
-        render: async () => {},
         gaps: async () => {},
         finalize: async () => {},
         dispatch: async () => {},

@@ -1,10 +1,12 @@
+import type { Address } from 'viem'
 import { describe, expect, it } from 'vitest'
 import { oracleConfig, proposal, submissions } from '../../src/protocol/administration.ts'
+import { profiles } from '../../src/protocol/profiles.ts'
 import * as record from '../../src/protocol/records.ts'
 import { seedDeployment } from '../support/seed-index.ts'
 
-const address = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
-const token = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+const address: Address = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+const token: Address = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 const most = Number.MAX_SAFE_INTEGER
 
 const core = {
@@ -12,7 +14,7 @@ const core = {
   ...{ expiryDate: 2n ** 60n, strikeAbove: true, poolOpen: true, allowExternalLp: false, status: 1 },
 } as const
 const range = { strike: 2n, payoutCap: 3n, initialRate: 5n, strikeAbove: true }
-const settlement = { settledAt: 1n, triggered: false, settlementPrice: 7n, time: 99n }
+const settlement = { settledAt: 1n, triggered: false, settlementPrice: 7n }
 
 describe('each field of a record is that of the view', () => {
   it('of the fees', () => {
@@ -80,32 +82,102 @@ describe('each field of a record is that of the view', () => {
 })
 
 describe('the summary', () => {
-  const event = record.eventCore({ core: { ...core, expiryDate: 100n }, range, paymentToken: token } as never)
+  const event = { core: { ...core, expiryDate: 100n }, range, stats: settlement, time: 99n }
 
   it.each([
     ['settled outside of the zone', {}, 'settled'],
     ['settled in the zone', { triggered: true }, 'triggered'],
     ['not settled', { settledAt: 0n }, 'open'],
-    ['not settled at its expiry', { settledAt: 0n, time: 100n }, 'expired'],
+    ['not settled at its expiry', { settledAt: 0n }, 'expired', 100n],
     ['settled at a time beyond 2^53', { settledAt: 2n ** 60n }, 'settled'],
-  ])('of an event that is %s has its state', (_, changes, state) => {
-    expect(record.eventSummary(event, { ...settlement, ...changes }).state).toBe(state)
+  ])('of an event that is %s has its state', (_, changes, state, time = 99n) => {
+    expect(record.eventSummary({ ...event, stats: { ...settlement, ...changes }, time }).state).toBe(state)
   })
 
   it.each([true, false])('has the direction of its strike, above: %s', (strikeAbove) => {
-    const summary = record.eventSummary({ ...event, strikeAbove }, settlement)
-    expect(summary.direction).toBe(strikeAbove ? 'above' : 'below')
-    expect(summary).toMatchObject({ settledAt: 1, settlementPrice: '7', expiryDate: 100 })
+    const summary = record.eventSummary({ ...event, range: { ...range, strikeAbove } })
+    expect(summary).toEqual({
+      ...{ id: 1, name: 'Cedi', underlying: 'usd/ghs', strike: '2', payoutCap: '3', initialRate: '5', strikeAbove },
+      ...{ settledAt: 1, triggered: false, settlementPrice: '7', direction: strikeAbove ? 'above' : 'below' },
+      ...{ expiryDate: 100, state: 'settled' },
+    })
   })
 
   it('has terms that the pricing engine takes', () => {
-    expect(record.valueTerms(event, 'open')).toEqual({
+    expect(record.valueTerms(record.eventSummary({ ...event, stats: { ...settlement, settledAt: 0n } }))).toEqual({
       state: 'open',
       range: {
         ...{ pair: 'USD/GHS', strike: '2', payoutCap: '3', initialRate: '5', strikeAbove: true },
         expiryUnixSeconds: 100,
       },
     })
+  })
+})
+
+/** The same outputs with every integer as its decimal text. */
+const asTexts = <T>(value: T): T =>
+  JSON.parse(JSON.stringify(value, (_, it) => (typeof it === 'bigint' ? it.toString() : it)))
+
+describe('integers that are decimal texts make the same record as bigints', () => {
+  const amounts = [0n, 1n, 2n ** 53n - 1n, 2n ** 53n, 2n ** 63n, 2n ** 128n, 2n ** 256n - 1n]
+  it.each(amounts)('of an event with %i as each amount and time', (amount) => {
+    const own = { strike: amount, initialRate: amount, strikeAbove: amount % 2n === 0n }
+    const event = {
+      core: { ...core, ...own, premiumRate: amount, expiryDate: amount, status: 0, allowExternalLp: true },
+      range: { ...own, payoutCap: amount },
+      paymentToken: token,
+      stats: {
+        ...{ settledAt: amount, triggered: true, settlementPrice: amount, totalLiquidity: amount },
+        ...{ totalExposure: amount, totalMaxPayout: amount, totalPremiums: amount, creatorEarnings: amount },
+        ...{ lpCount: amount, hedgerCount: amount },
+      },
+      utilization: {
+        ...{ totalLiquidity: amount, totalExposure: amount, availableCapacity: amount, utilizationPercent: amount },
+      },
+      time: 1_800_000_000n,
+    } as const
+    const texts = asTexts(event)
+    expect(record.eventCore(texts)).toEqual(record.eventCore(event))
+    expect(record.eventRange(texts.range)).toEqual(record.eventRange(event.range))
+    expect(record.eventStats(texts.stats)).toEqual(record.eventStats(event.stats))
+    expect(record.eventSummary(texts)).toEqual(record.eventSummary(event))
+    for (const profile of Object.values(profiles))
+      expect(record.utilization(texts, profile)).toEqual(record.utilization(event, profile))
+  })
+
+  it.each(amounts)('of a deposit and a position with %i as each amount', (amount) => {
+    const member = { id: 7n, eventId: 2n ** 53n - 1n }
+    const deposit = {
+      deposit: {
+        ...{ ...member, lp: address, amount, shares: amount, premiumsEarned: 1n, premiumsClaimed: amount },
+        withdrawn: true,
+      },
+      pending: amount,
+    } as const
+    expect(record.deposit(asTexts(deposit))).toEqual(record.deposit(deposit))
+    expect(record.deposit(asTexts(deposit)).premiumsEarned).toBe(String(amount * 2n))
+    for (const status of [record.ACTIVE, 4]) {
+      const position = {
+        position: {
+          ...{ ...member, hedger: address, notional: amount, premiumPaid: amount, platformFeePaid: amount },
+          ...{ payoutAmount: amount, status, claimed: false },
+        },
+      } as const
+      expect(record.position(asTexts(position))).toEqual(record.position(position))
+    }
+  })
+
+  it('of the fees', () => {
+    const fees = {
+      ...{ eventCreationFee: 2n ** 256n - 1n, hedgerFeeRate: 0n, hedgerPayoutFeeRate: 1n, lpProfitFeeRate: 4n },
+      creatorLoyaltyRate: 5n,
+    } as const
+    expect(record.feeConfig(8453, asTexts(fees))).toEqual(record.feeConfig(8453, fees))
+  })
+
+  it.each([2n ** 53n, 2n ** 256n - 1n])('and an id of %i is refused as either', (id) => {
+    const event = { core: { ...core, id }, range, paymentToken: token } as const
+    for (const given of [event, asTexts(event)]) expect(() => record.eventCore(given)).toThrow('above 2^53 - 1')
   })
 })
 

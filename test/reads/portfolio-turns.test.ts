@@ -1,26 +1,18 @@
 import { expect, test } from 'vitest'
-import { UNIT } from '../../src/db/rendering.ts'
 import { portfoliosOf } from '../../src/reads/listings/portfolio.ts'
 import type { ListSources } from '../../src/reads/listings/sources.ts'
-import { blockOf, seedDeployment, walletOf } from '../support/seed-index.ts'
+import { heldRows, listRow, listSources, tipOf } from '../support/list-sources.ts'
+import { walletOf } from '../support/seed-index.ts'
 
 const chainId = 8453
-const token = '0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d'
 
 /** Sources whose database has a number of positions of each of some wallets. */
 const sourcesWith = (wallets: number, positions: number): ListSources => {
-  const rowOf = (nth: number, id: number): string => {
-    const text = JSON.stringify({ id, chainId, token, symbol: 'USDC', decimals: 6 })
-    return `${[nth + 1, chainId, id, token.slice(2).toLowerCase(), '', 'f', 5, 1, 0].join()}${UNIT}${text}`
-  }
-  const position = Array.from({ length: wallets * positions }, (_, id) => rowOf(Math.floor(id / positions), id))
-  const tip = { chainId, block: blockOf(1n), head: null, rollback: 0n, reorged: false, isRefreshing: false }
-  const lists = {
-    renderer: () => ({ key: 1n }),
-    portfolios: { of: async () => ({ tips: [tip], holdings: { position, deposit: [], event: [] } }) },
-  }
-  const chains = new Map([[chainId, { deployment: seedDeployment(chainId) }]])
-  return { chains, lists, maxLagSeconds: 60 } as unknown as ListSources
+  const position = Array.from({ length: wallets * positions }, (_, id) => ({
+    ...{ wallet: Math.floor(id / positions), feeRate: 'rates_unknown' as const, isClaimable: false },
+    ...{ figures: [5n, 1n, 0n], row: listRow('position', chainId, id) },
+  }))
+  return listSources({ portfolios: () => ({ tips: [tipOf(chainId)], ...heldRows({ position }), sums: [] }) }).sources
 }
 
 /** The portfolios of some wallets, and how many turns of the event loop other work had meanwhile. */
@@ -31,11 +23,12 @@ const turnsDuring = async (count: number, positions: number) => {
     turns += 1
     if (!isOver) setImmediate(others)
   }
+  const sources = sourcesWith(count, positions)
   setImmediate(others)
   const wallets = Array.from({ length: count }, (_, nth) => walletOf(nth))
-  const { records } = await portfoliosOf(sourcesWith(count, positions), { wallets, chainIds: [chainId] })
+  const { records } = await portfoliosOf(sources, { wallets, chainIds: [chainId] })
   isOver = true
-  return { turns, records: records.map((text): { positions: object[]; totals: object[] } => JSON.parse(text)) }
+  return { turns, records }
 }
 
 test('other requests are handled between the parts of a portfolio of many wallets', async () => {
@@ -52,6 +45,6 @@ test('other requests are handled between the parts of a portfolio of one wallet 
   expect(records[0]?.positions).toHaveLength(1_000)
 })
 
-test('a small portfolio is rendered in one turn', async () => {
+test('a small portfolio is made in one turn', async () => {
   expect((await turnsDuring(1, 50)).turns).toBe(0)
 })

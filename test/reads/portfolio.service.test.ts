@@ -148,7 +148,7 @@ const capped = async (maxRows: number | undefined, state: 'active' | 'all') => {
   const asked = { wallets, chainIds: [8453], state, ...(maxRows !== undefined && { maxRows }) }
   const pricing = { values: () => Promise.reject(new Error('no values are asked for')) }
   const { records } = await portfoliosOf({ ...api.sources, pricing }, asked)
-  return z.array(Portfolio).parse(records.map((record) => JSON.parse(record)))
+  return z.array(Portfolio).parse(records)
 }
 
 test.each(['active', 'all'] as const)(

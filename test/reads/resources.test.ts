@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { blockRefOf, createTags, editionOf, refersTo } from '../../src/api/response-cache/tags.ts'
 import { createVersionTable, resourceOf } from '../../src/reads/cache/resources.ts'
+import { seedDeployment } from '../support/seed-index.ts'
 
 const chainId = 8453
 const hash = `0x${'ab'.repeat(32)}` as const
@@ -50,18 +51,23 @@ test('a database restored from an older backup reuses no known number', () => {
   expect([ledger.last(), ledger.version(a)]).toEqual([100, 100])
 })
 
-test('a tag of other chains, of another order of them or of another row format is ignored, since bodies may differ', () => {
-  const [base, bnb] = [1n, 2n].map((renderKey, at) => [at === 0 ? 8453 : 56, renderKey] as const)
-  if (base === undefined || bnb === undefined) throw new Error('two chains')
+test('a tag of other chains, of another order of them or of other settings is ignored, since bodies may differ', () => {
+  const [base, bnb] = [seedDeployment(8453), seedDeployment(56)]
   const tag = { version: 1, block: null }
   const text = createTags(editionOf([base, bnb])).encode(tag)
   expect(createTags(editionOf([base, bnb])).decode(text)).toEqual([tag])
-  const others = [[base], [bnb, base], [base, [56, 3n] as const], [base, bnb, [137, 2n] as const], []]
+  const others = [
+    [base],
+    [bnb, base],
+    [base, { ...bnb, profile: 'deployed' } as const],
+    [base, bnb, { ...bnb, chainId: 137 }],
+    [],
+  ]
   for (const other of others) expect(createTags(editionOf(other)).decode(text)).toEqual([])
 })
 
 test('a tag decodes to itself, alone, weak or in a list, and any other text is ignored', () => {
-  const { encode, decode } = createTags(editionOf([[8453, 1n]]))
+  const { encode, decode } = createTags(editionOf([seedDeployment(8453)]))
   const values = [
     { version: 1_800_000_000_000_000, block: null },
     { version: 0, block: blockRefOf({ number: 31_415_926n, hash }) },

@@ -46,7 +46,7 @@ test('a healthy index has a status without alarms', () => {
       lastDifference: null,
       lastDifferenceAt: null,
       compares: expect.arrayContaining([
-        'deposit_observations: chainId, id, premiumsEarned, premiumsClaimed, pending, withdrawn, rowText',
+        'deposit_observations: chainId, id, premiumsEarned, premiumsClaimed, pending, withdrawn',
       ]),
       notCompared: expect.arrayContaining(['settlements: seq, blockNumber, blockHash, txHash, finalizedSeq']),
     },

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { unavailable } from '../../src/lib/errors.ts'
 import { MAX_RANGES, type ValuesRequest } from '../../src/pricing/messages.ts'
 import { worstCasePayout } from '../../src/protocol/payoff.ts'
+import type { Row } from '../../src/reads/listings/records.ts'
 import { PositionRow } from '../../src/reads/listings/records.ts'
 import { withValues } from '../../src/reads/listings/values.ts'
 import { openQuoter, quotingTime } from '../support/quoter.ts'
@@ -17,15 +18,15 @@ const cedi = {
   expiryUnixSeconds: quotingTime / 1000 + 90 * 86_400,
 }
 
-type Row = { readonly notional?: string; readonly status?: number; readonly state?: string; readonly range?: object }
+type Own = { readonly notional?: string; readonly status?: number; readonly state?: string; readonly range?: object }
 
-const rowOf = ({ notional = '10000000000', status = 0, state = 'open', range = {} }: Row): string =>
-  JSON.stringify({ notional, status, value: { state, range: { ...cedi, ...range } } })
+const rowOf = ({ notional = '10000000000', status = 0, state = 'open', range = {} }: Own): Row =>
+  ({ notional, status, value: { state, range: { ...cedi, ...range } } }) as unknown as Row
 
 const Shown = PositionRow.pick({ value: true, valueReason: true })
 
 /** The values of rows and their reasons, and the ranges of each request that the engine received. */
-const valued = async (rows: readonly Row[], answer: typeof values = values, allowsStale = false) => {
+const valued = async (rows: readonly Own[], answer: typeof values = values, allowsStale = false) => {
   const asked: ValuesRequest['ranges'][] = []
   const pricing = {
     values: (request: ValuesRequest) => {
@@ -33,11 +34,11 @@ const valued = async (rows: readonly Row[], answer: typeof values = values, allo
       return answer(request)
     },
   }
-  const texts = await withValues(pricing, rows.map(rowOf), allowsStale)
-  return { asked, shown: z.array(Shown).parse(texts.map((text) => JSON.parse(text ?? ''))) }
+  const shown = await withValues(pricing, rows.map(rowOf), allowsStale)
+  return { asked, shown: z.array(Shown).parse(shown) }
 }
 
-const reasonsOf = async (rows: readonly Row[], answer?: typeof values) => {
+const reasonsOf = async (rows: readonly Own[], answer?: typeof values) => {
   const { shown, asked } = await valued(rows, answer)
   for (const { value, valueReason } of shown) expect(value === null).toBe(valueReason !== null)
   return { reasons: shown.map(({ valueReason }) => valueReason), requests: asked.length }
@@ -93,7 +94,7 @@ test('a value never exceeds the worst-case payout of the position, whatever the 
 })
 
 test('rows without a value have the reason, and the engine is not asked about them', async () => {
-  const rows: readonly Row[] = [
+  const rows: readonly Own[] = [
     { state: 'expired' },
     { state: 'settled' },
     { state: 'triggered' },
@@ -150,4 +151,18 @@ test('only as many events are valued as one request holds, in the order of the r
   expect(reasons.map((reason, at) => [at, reason]).filter(([, reason]) => reason !== null)).toEqual(
     [200, 201, 202, 203, 204].map((at) => [at, 'too_many_events']),
   )
+})
+
+test('a row that a reorg has removed stays null, and the fields of the others stay as they are', async () => {
+  const [first, last] = [
+    { ...rowOf({}), id: 1 },
+    { ...rowOf({ state: 'expired' }), id: 2 },
+  ]
+  const rows = await withValues({ values }, [first, null, last], false)
+  expect(rows).toEqual([
+    { ...first, value: expect.objectContaining({ amount: '273219585' }), valueReason: null },
+    null,
+    { ...last, value: null, valueReason: 'expired' },
+  ])
+  expect(await withValues({ values: () => expect.unreachable() }, [null], false)).toEqual([null])
 })

@@ -180,7 +180,7 @@ export const exampleTokenOf = (seen: ObservationRow<'event'>) => ({
     { file: 'src/protocol/records.ts', anchor: 'export const deposit = ({ deposit: view,', text: ' exampleBonus,' },
     {
       file: 'src/protocol/records.ts',
-      anchor: '  premiumsEarned: decimal(view.premiumsClaimed + pending),',
+      anchor: '  premiumsEarned: decimal(BigInt(view.premiumsClaimed) + BigInt(pending)),',
       text: `
   exampleBonus: decimal(exampleBonus),`,
     },

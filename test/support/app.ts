@@ -8,7 +8,6 @@ import { measureChains } from '../../src/chain/metrics.ts'
 import { createSources } from '../../src/compose/sources.ts'
 import { measureDatabases } from '../../src/db/metrics.ts'
 import type { Database } from '../../src/db/pool.ts'
-import type { Renderer } from '../../src/db/rendering.ts'
 import { type Claims, defaultClaims } from '../../src/identity/me.ts'
 import { createIdentity } from '../../src/identity/verify.ts'
 import { createClosers } from '../../src/lib/lifecycle.ts'
@@ -50,8 +49,6 @@ type Options = {
     readonly now?: () => number
   }
   readonly engineUrl?: string
-  /** Renders rows of lists; this release's way unless given. */
-  readonly rendererOf?: (deployment: Deployment) => Renderer
   readonly limits?: Partial<Limits>
   readonly limitStore?: LimitStore
   readonly tracing?: Tracing
@@ -112,7 +109,6 @@ export const openApp = async (options: Options) => {
   const checks = createChecks({ chains: opened, pricing, writes: diamondFunctions, log })
   const sources = createSources({
     ...{ chains: opened, database, reader: database, changes, checks, maxLagSeconds: 60 },
-    ...(options.rendererOf && { rendererOf: options.rendererOf }),
   })
   const {
     userinfoUrl,

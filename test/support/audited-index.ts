@@ -1,9 +1,8 @@
 import { sql } from 'drizzle-orm'
 import { storeObservations } from '../../src/db/index/observations.ts'
-import { createRenderer } from '../../src/db/rendering.ts'
 import { createTestDatabase } from './database.ts'
 import { openDatabase } from './open-database.ts'
-import { blockOf, type Plan, seedDeployment, seedRows, seedToken, writeSeeded } from './seed-index.ts'
+import { blockOf, type Plan, seedRows, seedToken, writeSeeded } from './seed-index.ts'
 import { seededFees } from './seeded-chain.ts'
 
 /** The chain of the index. */
@@ -29,9 +28,7 @@ export const openAuditedIndex = async () => {
   const protocol = { fees: seededFees, paused: false, total: BigInt(rows.events.length), loupeHash: null }
   const seen = { events: [], deposits: [], positions: [], protocol }
   await writeSeeded(database, chainId, blockOf(10n), rows)
-  await database.transaction((handle) =>
-    storeObservations(handle, chainId, blockOf(10n), seen, createRenderer(seedDeployment(chainId))),
-  )
+  await database.transaction((handle) => storeObservations(handle, chainId, blockOf(10n), seen))
   for (const table of changing) await run(`CREATE TABLE kept_${table} AS TABLE ${table}`)
   return {
     database,

@@ -2,14 +2,13 @@ import { sql } from 'drizzle-orm'
 import { type Lease, takeLease } from '../../src/db/index/lease.ts'
 import { storeObservations } from '../../src/db/index/observations.ts'
 import type { Database, Handle } from '../../src/db/pool.ts'
-import { createRenderer } from '../../src/db/rendering.ts'
 import type { StoredBlock } from '../../src/db/stored.ts'
 import { type Commits, createCommits } from '../../src/indexer/commit.ts'
 import type { Hint } from '../../src/protocol/logs.ts'
 import { createTestDatabase } from './database.ts'
 import { openDatabase } from './open-database.ts'
 import { eventually } from './process.ts'
-import { type SeededEvent, seedDeployment } from './seed-index.ts'
+import type { SeededEvent } from './seed-index.ts'
 
 /* Writes of the index without a chain: each is given its facts and hints. */
 
@@ -95,7 +94,6 @@ export const openWrites = async (
 ) => {
   const lease = await leaseOf(database)
   const commits = createCommits({ chainId: CHAIN, database, leaseTtlMs: 60_000, ...options })
-  const renderer = createRenderer(seedDeployment(CHAIN))
   return {
     lease,
     write: (block: StoredBlock, content: Partial<Written> = {}) => commits.write(lease, writtenAt(block, content)),
@@ -103,14 +101,10 @@ export const openWrites = async (
     /** Stores an event as it is observed at a block. */
     observe: (block: StoredBlock, { seen }: SeededEvent, stats: Partial<SeededEvent['seen']['stats']> = {}) =>
       database.transaction((handle) =>
-        storeObservations(
-          ...[handle, CHAIN, block],
-          {
-            ...{ deposits: [], positions: [], protocol: null },
-            events: [{ ...seen, stats: { ...seen.stats, ...stats } }],
-          },
-          renderer,
-        ),
+        storeObservations(...[handle, CHAIN, block], {
+          ...{ deposits: [], positions: [], protocol: null },
+          events: [{ ...seen, stats: { ...seen.stats, ...stats } }],
+        }),
       ),
   }
 }

@@ -1,11 +1,13 @@
 import type { ListingRows } from '../../src/db/queries/listings.ts'
-import type { PortfolioRows } from '../../src/db/queries/portfolios.ts'
+import type { Holding, PortfolioRows } from '../../src/db/queries/portfolios.ts'
+import type { ListRow } from '../../src/db/queries/rows.ts'
 import type { Tip } from '../../src/db/queries/tips.ts'
-import { UNIT } from '../../src/db/rendering.ts'
 import type { StoredBlock } from '../../src/db/stored.ts'
 import type { ChainId } from '../../src/protocol/chains.ts'
-import type { ListSources } from '../../src/reads/listings/sources.ts'
-import { blockOf, seedDeployment } from './seed-index.ts'
+import { type Kind, perKind } from '../../src/protocol/entities.ts'
+import type { RecordViews } from '../../src/protocol/records.ts'
+import { createLists, type ListSources } from '../../src/reads/listings/sources.ts'
+import { blockOf, seedDeployment, seedDeposit, seedEvent, seedPosition, seedToken } from './seed-index.ts'
 
 /* Sources of lists without a database and without nodes: a test gives the rows and sees the queries. */
 
@@ -25,9 +27,63 @@ export const tipOf = (chainId: ChainId, own: Partial<Tip> = {}): Tip => ({
   ...own,
 })
 
-/** A row as the database returns it. */
-export const listRow = (chainId: ChainId, id: number, key?: number): string =>
-  `${[chainId, id, ...(key === undefined ? [] : [key])].join()}${UNIT}${JSON.stringify({ chainId, id })}`
+const plan = { token: seedToken, wallets: 10, events: 3, rowsABlock: 5 } as const
+
+const viewsOf: { readonly [K in Kind]: (id: number, eventId: bigint) => RecordViews[K] } = {
+  event: (id) => seedEvent(id, plan).seen,
+  deposit: (id, eventId) => {
+    const { deposit, pending } = seedDeposit(id, plan).seen
+    return { deposit: { ...deposit, eventId }, pending }
+  },
+  position: (id, eventId) => ({ position: { ...seedPosition(id, plan).seen.position, eventId } }),
+}
+
+/** A row of an observed entity as the index has it. Deposits and positions are of event 1. */
+export const listRow = <K extends Kind>(
+  kind: K,
+  chainId: ChainId,
+  id: number,
+  own: Partial<ListRow<K>> = {},
+): ListRow<K> => {
+  const { eventId = kind === 'event' ? String(id) : '1' } = own
+  return {
+    ...{ chainId, id: String(id), eventId, expiryDate: undefined, blockNumber: '7', txHash: null },
+    views: viewsOf[kind](id, BigInt(eventId)),
+    ...{ token: seedToken, symbol: 'USDC', decimals: 6, feeRate: 'rates_unknown' },
+    event: () => ({ ...seedEvent(Number(eventId), plan).seen, time: blockOf(70n).timestamp }),
+    ...own,
+  }
+}
+
+/** Holdings as the statement returns them. Here the only cell of each is its place. */
+export const heldRows = (
+  given: Readonly<Partial<Record<Kind, readonly Holding[]>>>,
+): Pick<PortfolioRows, 'holdings' | 'parse'> => ({
+  holdings: perKind((kind) => (given[kind] ?? []).map((_, at) => [String(at)])),
+  parse(kind, [at]) {
+    const holding = given[kind]?.[Number(at)]
+    if (holding === undefined) throw new Error(`no holding ${at}`)
+    return holding
+  },
+})
+
+/**
+ * A chain's node that returns outputs of views by their names, whatever their arguments, at `block`; `called` has each
+ * call with its first argument.
+ */
+export const viewsNode = (outcomes: Readonly<Record<string, unknown>>, block = blockOf(70n)) => {
+  const called: string[] = []
+  return {
+    called,
+    pinned: async (run: (block: object) => unknown) => run(block),
+    readAt: async (_: object, views: readonly { readonly name: string; readonly data: string }[]) =>
+      views.map(({ name, data }) => {
+        // The id follows the selector.
+        called.push(`${name} ${BigInt(`0x${data.slice(10, 74)}`)}`)
+        return { ok: true, value: outcomes[name] }
+      }),
+  }
+}
 
 type Fakes = {
   readonly page?: (query: PageQuery) => ListingRows
@@ -45,11 +101,14 @@ export const listSources = (fakes: Fakes) => {
     throw new Error('this query is not expected')
   }
   const deployments = [seedDeployment(8453), { ...seedDeployment(56), profile: 'deployed' as const }]
+  const chains = new Map(
+    deployments.map((deployment) => [deployment.chainId, { chainId: deployment.chainId, deployment }]),
+  ) as unknown as ListSources['chains']
   const sources = {
-    chains: new Map(deployments.map((deployment) => [deployment.chainId, { deployment }])),
+    chains,
     maxLagSeconds: 60,
     lists: {
-      renderer: (chainId: ChainId) => ({ key: BigInt(chainId), token: () => null }),
+      token: createLists({ database: { rows: unused }, chains }).token,
       tokens: {
         ask: async (chainId: ChainId, token: string) => ({ token, symbol: `on ${chainId}`, decimals: 6 }),
       },

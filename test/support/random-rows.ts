@@ -5,7 +5,6 @@ import { lockRefreshQueue } from '../../src/db/index/refresh-queue.ts'
 import { storeTokens } from '../../src/db/index/tokens.ts'
 import { addAnchor, insertFacts, moveCursor } from '../../src/db/index/write.ts'
 import type { Database, Handle } from '../../src/db/pool.ts'
-import { createRenderer, type Renderer } from '../../src/db/rendering.ts'
 import { uniforms } from '../../src/lib/random.ts'
 import type { Deployment } from '../../src/protocol/chains.ts'
 import { configuredTokens, type Token } from '../../src/protocol/tokens.ts'
@@ -159,7 +158,6 @@ export const observeRandomRows = async (
   handle: Handle,
   deployment: Deployment,
   { tokens, events, deposits, positions }: RandomRows,
-  renderer: Renderer = createRenderer(deployment),
 ): Promise<void> => {
   const { chainId } = deployment
   const configured = new Set(configuredTokens(deployment).map(({ token }) => token))
@@ -175,16 +173,11 @@ export const observeRandomRows = async (
     positions: positions.map((it) => it.seen),
     protocol: null,
   }
-  await storeObservations(handle, chainId, observedBlock, seen, renderer)
+  await storeObservations(handle, chainId, observedBlock, seen)
 }
 
 /** Writes rows as the worker does: facts first, then what was observed of them. */
-export const writeRandomRows = (
-  database: Database,
-  deployment: Deployment,
-  rows: RandomRows,
-  renderer?: Renderer,
-): Promise<void> =>
+export const writeRandomRows = (database: Database, deployment: Deployment, rows: RandomRows): Promise<void> =>
   database.transaction(async (handle, copy) => {
     const { chainId } = deployment
     const { events, deposits, positions } = rows
@@ -194,7 +187,7 @@ export const writeRandomRows = (
       chainId,
       [...events, ...deposits, ...positions].map(({ fact }) => fact),
     )
-    await observeRandomRows(handle, deployment, rows, renderer)
+    await observeRandomRows(handle, deployment, rows)
     await addAnchor(handle, chainId, observedBlock, true)
     await moveCursor(handle, chainId, observedBlock)
     await saveHeartbeat(handle, chainId, heartbeatAt(observedBlock))

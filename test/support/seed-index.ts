@@ -3,7 +3,6 @@ import { saveHeartbeat } from '../../src/db/index/heartbeat.ts'
 import { type Observations, storeObservations } from '../../src/db/index/observations.ts'
 import { addAnchor, type DatedFact, insertFacts, moveCursor } from '../../src/db/index/write.ts'
 import type { Copy, Database, Handle } from '../../src/db/pool.ts'
-import { createRenderer } from '../../src/db/rendering.ts'
 import type { StoredBlock } from '../../src/db/stored.ts'
 import type { ChainId, Deployment } from '../../src/protocol/chains.ts'
 import { heartbeatAt } from './healthy-index.ts'
@@ -181,7 +180,6 @@ export const putSeeded = async (
   chainId: ChainId,
   upTo: StoredBlock,
   rows: Rows,
-  deployment = seedDeployment(chainId),
 ): Promise<void> => {
   const { events = [], deposits = [], positions = [] } = rows
   await insertFacts(
@@ -189,18 +187,12 @@ export const putSeeded = async (
     chainId,
     [...events, ...deposits, ...positions].map(({ fact }) => fact),
   )
-  await storeObservations(
-    handle,
-    chainId,
-    upTo,
-    {
-      events: events.map(({ seen }) => seen),
-      deposits: deposits.map(({ seen }) => seen),
-      positions: positions.map(({ seen }) => seen),
-      protocol: null,
-    },
-    createRenderer(deployment),
-  )
+  await storeObservations(handle, chainId, upTo, {
+    events: events.map(({ seen }) => seen),
+    deposits: deposits.map(({ seen }) => seen),
+    positions: positions.map(({ seen }) => seen),
+    protocol: null,
+  })
   await addAnchor(handle, chainId, upTo, true)
   await moveCursor(handle, chainId, upTo)
   await seedHeartbeat(handle, chainId, upTo)

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import type { Hex } from 'viem'
 import type { StoredBlock } from '../../db/stored.ts'
 import { release } from '../../lib/root.ts'
-import type { ChainId } from '../../protocol/chains.ts'
+import type { Deployment } from '../../protocol/chains.ts'
+import { configuredTokens } from '../../protocol/tokens.ts'
 import { isTag, tagsOf } from '../if-none-match.ts'
 
 /**
@@ -27,9 +28,12 @@ export const blockRefOf = ({ number, hash }: { readonly number: bigint; readonly
 /** Hex digits of the hash in an edition. */
 const EDITION_DIGITS = 12
 
-/** What a body depends on in addition to the index: the release, the chains in order, and how rows are rendered. */
-export const editionOf = (renderKeys: readonly (readonly [ChainId, bigint])[]): string => {
-  const hash = createHash('sha256').update(renderKeys.join()).digest('hex')
+type Settings = Pick<Deployment, 'chainId' | 'profile' | 'usdc' | 'usdt' | 'paymentDecimals'>
+
+/** What a body depends on in addition to the index: the release, and the settings of the chains, in order. */
+export const editionOf = (deployments: readonly Settings[]): string => {
+  const settings = deployments.map((it) => [it.chainId, it.profile, configuredTokens(it)])
+  const hash = createHash('sha256').update(JSON.stringify(settings)).digest('hex')
   return `${release}.${hash.slice(0, EDITION_DIGITS)}`
 }
 

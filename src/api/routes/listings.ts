@@ -10,7 +10,7 @@ import { freshnessHeaderNames, listingEnvelope, type Operation, route } from '..
 import { type CachedRoutes, LAG_MAX_AGE_MS, REVALIDATE } from '../response-cache/cache.ts'
 import { markReverted } from '../reverted.ts'
 
-/** Mounts every list of whole records. Rows are JSON texts, so the body is concatenated and not serialized. */
+/** Mounts every list of whole records. */
 export const listingRoutes: CachedRoutes<{ readonly sources: ListSources }> = async (app, options) => {
   const { sources, waits, turns, cache } = options
   for (const listing of listings) {
@@ -51,7 +51,7 @@ export const listingRoutes: CachedRoutes<{ readonly sources: ListSources }> = as
         reply.headers({ ...freshnessHeaders(freshness), ...link, 'cache-control': isLive ? 'no-store' : REVALIDATE })
         if (isIndexed) cache.tag(request, reply, freshness, LAG_MAX_AGE_MS)
         reply.type('application/json; charset=utf-8')
-        return reply.send(`{"data":[${rows.join()}],"meta":${JSON.stringify(meta)}}`)
+        return reply.send(JSON.stringify({ data: rows, meta }))
       },
     )
   }

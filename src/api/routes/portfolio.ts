@@ -48,6 +48,8 @@ const sendPortfolios = (
   return reply.send(bytesOf('{"data":', ...data, meta === undefined ? '}' : `,"meta":${JSON.stringify(meta)}}`))
 }
 
+const textOf = (portfolio: z.output<typeof Portfolio>): string => JSON.stringify(portfolio)
+
 type Include = z.output<typeof PortfoliosQuery>['include']
 
 /** What rows show in addition. */
@@ -59,8 +61,10 @@ const isLive = (include: Include): boolean => include?.includes('balances') === 
 /** Adds the balances of the same wallets to portfolios. */
 const addBalances = async (sources: ListSources, asked: Parameters<typeof balancesOf>[1]) => {
   const { records } = await balancesOf(sources, asked)
-  return (portfolio: string, at: number): string =>
-    `${portfolio.slice(0, -1)},"balances":${JSON.stringify(records[at])}}`
+  return (portfolio: z.output<typeof Portfolio>, at: number): z.output<typeof Portfolio> => ({
+    ...portfolio,
+    balances: records[at],
+  })
 }
 
 /** Mounts the portfolio of one wallet and of several wallets. */
@@ -92,9 +96,10 @@ export const portfolioRoutes: CachedRoutes<{ readonly sources: ListSources }> = 
         query.include?.includes('balances') === true ? addBalances(sources, { ...asked, client, turns }) : null,
       ])
       reply.header('cache-control', live ? 'no-store' : REVALIDATE)
-      if (withBalances !== null) return sendPortfolios(reply, found, found.records.map(withBalances), reverted)
+      if (withBalances !== null)
+        return sendPortfolios(reply, found, found.records.map(withBalances).map(textOf), reverted)
       if (found.isIndexed) cache.tag(request, reply, found.freshness, LAG_MAX_AGE_MS)
-      return sendPortfolios(reply, found, found.records, reverted)
+      return sendPortfolios(reply, found, found.records.map(textOf), reverted)
     },
   )
 
@@ -149,7 +154,7 @@ export const portfolioRoutes: CachedRoutes<{ readonly sources: ListSources }> = 
       ])
       if (isLive(query.include)) reply.header('cache-control', 'no-store')
       const records = withBalances === null ? found.records : found.records.map(withBalances)
-      const list = records.map((record, at) => (at === 0 ? record : `,${record}`))
+      const list = records.map((record, at) => (at === 0 ? textOf(record) : `,${textOf(record)}`))
       return sendPortfolios(reply, found, ['[', ...list, ']'], reverted)
     },
   )

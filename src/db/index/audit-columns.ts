@@ -7,12 +7,13 @@ import { settlements } from '../schema-index.ts'
  *
  * - `key` identifies the row: a wrong value shows as a missing row and a row that is not on the chain.
  * - `view` is compared with the return value of a view.
+ * - `state` is of a fact and is compared with the return value of a view of the entity's state.
  * - `log` is compared with the log that created the row, which alone has the value.
  * - `block` dates the row and is compared with the chain's block.
- * - `text` was rendered from other columns and is compared with a new rendering.
  * - `own` is a value of the service itself and is not compared.
+ * - `unused` is of the release before and is not compared either.
  */
-export type Comparison = 'key' | 'view' | 'log' | 'block' | 'text' | 'own'
+export type Comparison = 'key' | 'view' | 'state' | 'log' | 'block' | 'own' | 'unused'
 
 /** The tables whose rows the API can show. */
 export const auditedTables = {
@@ -36,7 +37,7 @@ const all = <C extends object>(columns: C, how: Comparison): Readonly<Record<key
 
 const created = all(t.origin, 'log')
 const observed = all(block, 'block')
-const rendered = { rowText: 'text', renderKey: 'own', renderFlip: 'own' } as const
+const former = { rowText: 'unused', renderKey: 'unused', renderFlip: 'unused' } as const
 
 /** Code with a new column does not compile until the column is listed, or belongs to a group that is listed. */
 type Comparisons = {
@@ -49,13 +50,12 @@ type Comparisons = {
  * @internal
  */
 export const auditedColumns: Comparisons = {
-  // The token is compared as a part of the texts that show it.
-  events: { ...entity, ...all(t.eventColumns, 'view'), initialLiquidity: 'log', paymentToken: 'own', ...created },
+  events: { ...entity, ...all(t.eventColumns, 'view'), initialLiquidity: 'log', paymentToken: 'state', ...created },
   deposits: { ...entity, ...all(t.depositColumns, 'view'), ...created },
   positions: { ...entity, ...all(t.positionColumns, 'view'), ...created },
-  event_observations: { ...entity, ...all(t.eventStateColumns, 'view'), ...observed, ...rendered, inclusions: 'text' },
-  deposit_observations: { ...entity, ...all(t.depositStateColumns, 'view'), ...observed, ...rendered },
-  position_observations: { ...entity, ...all(t.positionStateColumns, 'view'), ...observed, ...rendered },
+  event_observations: { ...entity, ...all(t.eventStateColumns, 'view'), ...observed, ...former, inclusions: 'unused' },
+  deposit_observations: { ...entity, ...all(t.depositStateColumns, 'view'), ...observed, ...former },
+  position_observations: { ...entity, ...all(t.positionStateColumns, 'view'), ...observed, ...former },
   chain_observations: { chainId: 'key', ...all(t.chainStateColumns, 'view'), loupeHash: 'own', ...observed },
   // Only the newest settlement of an event is compared: older ones belong to orphaned forks.
   settlements: {

@@ -2,11 +2,10 @@ import { eq, sql } from 'drizzle-orm'
 import type { ChainId } from '../../protocol/chains.ts'
 import type { Kind } from '../../protocol/entities.ts'
 import type { Handle } from '../pool.ts'
-import { type Renderer, withTexts } from '../rendering.ts'
 import * as t from '../schema.ts'
 import { refreshQueue } from '../schema-index.ts'
 import * as work from '../schema-work.ts'
-import { entityTables, type ObservationRow, rowsById, type StoredBlock } from '../stored.ts'
+import { entityTables, rowsById, type StoredBlock } from '../stored.ts'
 import { type AuditedTable, auditedTables } from './audit-columns.ts'
 import { newestSettlements } from './settlements.ts'
 
@@ -55,12 +54,6 @@ const waitingOf = async (handle: Handle, chainId: ChainId, kind: AuditedKind, id
 /** The rows of some entities in the index, as of one snapshot. */
 export type IndexedRows = Readonly<Awaited<ReturnType<typeof readIndexedRows>>>
 
-/** Deletes a stored text. The row is then rendered from its columns at each read, until the text is stored again. */
-export const clearTexts = async (handle: Handle, kind: Kind, chainId: ChainId, id: bigint): Promise<void> => {
-  const { observations } = entityTables[kind]
-  await handle.execute(sql`UPDATE ${observations} SET row_text = NULL WHERE chain_id = ${chainId} AND id = ${id}`)
-}
-
 /** Reads the rows of some entities. Call it in the snapshot in which `anchor` was read. */
 export const readIndexedRows = async (
   handle: Handle,
@@ -68,7 +61,6 @@ export const readIndexedRows = async (
   anchor: StoredBlock,
   kind: AuditedKind,
   ids: readonly bigint[],
-  renderer: Renderer,
 ) => {
   const rows: AuditedRows = {}
   for (const table of tablesOf[kind]) rows[table] = await rowsOf(handle, chainId, table, ids)
@@ -79,16 +71,10 @@ export const readIndexedRows = async (
     for (const [id, { blockNumber }] of rows[`${kind}_observations`] ?? [])
       if (blockNumber !== anchor.number) waiting.add(id)
   }
-  const observed = kind === 'chain' ? [] : [...(rows[`${kind}_observations`]?.values() ?? [])]
-  const texts = observed.filter((row) => row.rowText !== null && row.renderKey === renderer.key)
-  const rendered =
-    kind === 'chain' ? [] : await withTexts(handle, chainId, kind, renderer, texts as ObservationRow<Kind>[])
   return {
     /** The newest block of the index, at which the rows are compared. No row is newer. */
     anchor,
     rows,
-    /** A new rendering of the observations that have a text under the renderer's key; null if that is impossible. */
-    rendered: new Map<bigint, AuditedRow>(rendered.map((row) => [row.id, { ...row }])),
     /** The ids whose observations may be outdated according to the index. */
     waiting,
   }

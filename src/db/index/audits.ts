@@ -3,7 +3,6 @@ import type { ChainId } from '../../protocol/chains.ts'
 import { type Kind, kinds } from '../../protocol/entities.ts'
 import { ageOf } from '../columns.ts'
 import type { Database, Handle } from '../pool.ts'
-import type { Renderer } from '../rendering.ts'
 import * as work from '../schema-work.ts'
 import { entityTables, type StoredBlock } from '../stored.ts'
 import { type AuditedKind, readIndexedRows, tablesOf } from './audit-rows.ts'
@@ -30,7 +29,7 @@ const firstPosition = { kind: 'event', nextId: 0n } as const
  * index is proved up to the anchor, the slice also has the first id that must not exist. Otherwise the follower may
  * just be reading the ids after the last row.
  */
-export const readSlice = (database: Database, chainId: ChainId, renderer: Renderer, size: bigint) =>
+export const readSlice = (database: Database, chainId: ChainId, size: bigint) =>
   database.snapshot(async (handle) => {
     const cursor = await readCursor(handle, chainId)
     const anchor = await newestAnchor(handle, chainId)
@@ -43,7 +42,7 @@ export const readSlice = (database: Database, chainId: ChainId, renderer: Render
     const end = isProven ? (last ?? 0n) + 1n : (last ?? -1n)
     const most = nextId + size - 1n
     const ids = idsIn(nextId, most < end ? most : end)
-    const indexed = await readIndexedRows(handle, chainId, anchor, kind, ids, renderer)
+    const indexed = await readIndexedRows(handle, chainId, anchor, kind, ids)
     /** The number of ids of which the index has a row. */
     const rowCount = indexed.rows[tablesOf[kind][0]]?.size ?? 0
     return { kind, nextId, ...indexed, ids, rowCount, isLast: most >= end }
@@ -63,7 +62,6 @@ export type Part = Readonly<NonNullable<Awaited<ReturnType<typeof readPart>>>>
 export const readPart = (
   database: Database,
   chainId: ChainId,
-  renderer: Renderer,
   kind: AuditedKind,
   choose: (last: bigint | null) => readonly bigint[],
 ) =>
@@ -73,7 +71,7 @@ export const readPart = (
     if (cursor === null || anchor === null) return null
     const last = kind === 'chain' ? null : await lastIdAt(handle, chainId, kind, cursor.number)
     const ids = choose(last)
-    const indexed = await readIndexedRows(handle, chainId, anchor, kind, ids, renderer)
+    const indexed = await readIndexedRows(handle, chainId, anchor, kind, ids)
     return { ...indexed, ids, last, isComplete: anchor.number === cursor.number }
   })
 

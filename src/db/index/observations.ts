@@ -12,7 +12,6 @@ import {
   union,
 } from '../changes/scopes.ts'
 import type { Handle } from '../pool.ts'
-import { type Renderer, withTexts } from '../rendering.ts'
 import * as t from '../schema.ts'
 import { blockColumns, entityTables, type ObservationRow, type StoredBlock, type StoredProtocol } from '../stored.ts'
 import { judgeFees } from './fees.ts'
@@ -27,8 +26,7 @@ export type Observations = { readonly [K in Kind as Plural<K>]: readonly EntityV
 }
 
 /**
- * Stores observations at `block` and the list rows that `renderer` makes of them. An older block never replaces a newer
- * one. When the premiums or the settlement of an event changed, requests a refresh of its deposits, and after a
+ * Stores observations at `block`. An older block never replaces a newer one. When the premiums or the settlement of an event changed, requests a refresh of its deposits, and after a
  * settlement also of its positions: they changed with it, even if no log reports that. Completes `requests`, which
  * these observations were made for. Returns true for an upgrade, when the loupe's hash differs from the stored one.
  */
@@ -37,7 +35,6 @@ export const storeObservations = async (
   chainId: ChainId,
   block: StoredBlock,
   seen: Observations,
-  renderer: Renderer,
   requests: readonly RefreshRequest[] = [],
 ): Promise<boolean> => {
   await lockRefreshQueue(handle, chainId)
@@ -46,12 +43,11 @@ export const storeObservations = async (
   // After the follow-up requests, which are from the blocks of these requests.
   await completeRefreshRequests(handle, chainId, requests, block.number)
   const touched: Touched[] = []
-  // Events first, because the rows of deposits and positions show their tokens.
   for (const kind of kinds) {
-    const texts = await withTexts<Kind>(handle, chainId, kind, renderer, rows[`${kind}s`])
-    const moved = await upsert(handle, entityTables[kind].observations, texts)
+    const moved = await upsert(handle, entityTables[kind].observations, rows[`${kind}s`])
     touched.push(await touchedByIds(handle, chainId, kind, kind === 'event' ? [...moved, ...expired] : moved))
   }
+  if (seen.events.length > 0) await keepPaymentTokens(handle, chainId, idsOf(seen.events))
   const isUpgraded = await hasOtherLoupe(handle, chainId, block, seen.protocol)
   if (isUpgraded)
     await recordUpgrade(handle, chainId, { blockNumber: block.number, blockHash: block.hash, txHash: null })
@@ -69,6 +65,19 @@ export const storeObservations = async (
   // Unchanged observations are not announced.
   if (all.all || all.scopes.size > 0 || drafts.length > 0) await announceChanges(handle, chainId, all, drafts)
   return isUpgraded
+}
+
+const idsOf = (events: Observations['events']): bigint[] => events.map(({ core }) => core.id)
+
+/**
+ * Stores the tokens of events with their facts, so that rows of their deposits and positions keep theirs while a rollback
+ * has deleted the observations.
+ */
+export const keepPaymentTokens = async (handle: Handle, chainId: ChainId, events: readonly bigint[]) => {
+  const ids = sql.param(events.map(String))
+  await handle.execute(sql`UPDATE ${t.events} SET payment_token = seen.payment_token FROM ${t.eventObservations} AS seen
+    WHERE events.chain_id = ${chainId} AND events.id = ANY(${ids}::bigint[])
+      AND seen.chain_id = events.chain_id AND seen.id = events.id AND events.payment_token IS DISTINCT FROM seen.payment_token`)
 }
 
 /** The events whose stored observation is of this block. For the others a newer one is stored. */
@@ -140,12 +149,11 @@ const markMoved = async (
   block: StoredBlock,
   { events, deposits, positions }: Observations,
 ) => {
-  const ids = (of: Observations['events']): bigint[] => of.map(({ core }) => core.id)
   const { id, totalPremiums, settledAt, totalLiquidity, totalMaxPayout, blockTimestamp } = t.eventObservations
   const rows = await handle
     .select({ id, totalPremiums, settledAt, totalLiquidity, totalMaxPayout, blockTimestamp })
     .from(t.eventObservations)
-    .where(and(eq(t.eventObservations.chainId, chainId), inArray(id, ids(events))))
+    .where(and(eq(t.eventObservations.chainId, chainId), inArray(id, idsOf(events))))
   const before = new Map(rows.map((row) => [row.id, row]))
   type Part = 'totalPremiums' | 'settledAt' | 'totalLiquidity' | 'totalMaxPayout'
   const differing = (...parts: Part[]) =>
@@ -158,11 +166,11 @@ const markMoved = async (
   const observedDeposits = deposits.map(({ deposit }) => deposit.id)
   const { number } = block
   await requestFollowUps(handle, chainId, 'position', {
-    eventIds: ids(settled),
+    eventIds: idsOf(settled),
     block: number,
     except: observedPositions,
   })
-  await requestFollowUps(handle, chainId, 'deposit', { eventIds: ids(paid), block: number, except: observedDeposits })
+  await requestFollowUps(handle, chainId, 'deposit', { eventIds: idsOf(paid), block: number, except: observedDeposits })
   // Also an event whose observation a rollback deleted: it may have been settled before.
   const moved = differing('settledAt', 'totalLiquidity', 'totalMaxPayout').filter(
     ({ core, stats }) => stats.settledAt > 0n || before.get(core.id)?.settledAt !== 0n,
@@ -171,20 +179,20 @@ const markMoved = async (
     const known = before.get(id)
     return known !== undefined && known.blockTimestamp < expiryDate && expiryDate <= block.timestamp
   })
-  return { resolved: ids(moved), expired: ids(expired) }
+  return { resolved: idsOf(moved), expired: idsOf(expired) }
 }
 
 type ObservationTable = (typeof entityTables)[Kind]['observations'] | typeof t.chainObservations
 
-/** The columns with the block and the rendering of an observation, not its content. */
-const nonContent = ['block_number', 'block_hash', 'block_timestamp', 'row_text', 'render_key', 'inclusions']
+/** The columns with the block of an observation, not its content. */
+const nonContent = ['block_number', 'block_hash', 'block_timestamp']
 
 /** Stores rows unless a newer one is stored. Returns the ids of new rows and of rows whose content changed. */
 const upsert = async (handle: Handle, table: ObservationTable, rows: readonly object[]): Promise<bigint[]> => {
   if (rows.length === 0) return []
   const { names, source } = asRows(table, rows)
   const replaced = names.map((name) => sql`${name} = excluded.${name}`)
-  if ('renderFlip' in table) replaced.push(sql`render_flip = NOT ${table.renderFlip}`)
+  if ('rowText' in table) replaced.push(sql`row_text = NULL`)
   const contents = names.filter(({ value }) => !nonContent.includes(value))
   const contentOf = (side: string) => contents.map((name) => sql`${sql.identifier(side)}.${name}`)
   const key = sql.raw('id' in table ? 'chain_id, id' : 'chain_id')

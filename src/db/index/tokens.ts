@@ -1,20 +1,23 @@
-import { inArray, sql } from 'drizzle-orm'
+import { eq, inArray, sql } from 'drizzle-orm'
+import type { Address } from 'viem'
 import type { ChainId } from '../../protocol/chains.ts'
 import type { Token } from '../../protocol/tokens.ts'
 import { insertMany } from '../bulk.ts'
 import { announce } from '../changes/changes.ts'
 import { touchedByEvents, touchingAll, union } from '../changes/scopes.ts'
 import type { Handle } from '../pool.ts'
-import { storedTokens } from '../rendering.ts'
 import * as t from '../schema.ts'
 
 /** A stored token that has other values now. */
 type TokenChange = { readonly before: Token; readonly now: Token }
 
-/**
- * Stores tokens and returns those that had other values. Rows that show a changed token are rendered again. A token
- * without decimals is not stored.
- */
+/** The stored tokens of a chain. They are few, because the protocol's owner allows each one. */
+const storedTokens = async (handle: Handle, chainId: ChainId): Promise<Map<Address, Token>> => {
+  const rows = await handle.select().from(t.tokens).where(eq(t.tokens.chainId, chainId))
+  return new Map(rows.map(({ address, symbol, decimals }) => [address, { token: address, symbol, decimals }]))
+}
+
+/** Stores tokens and returns those that had other values. A token without decimals is not stored. */
 export const storeTokens = async (
   handle: Handle,
   chainId: ChainId,

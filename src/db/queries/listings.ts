@@ -4,7 +4,6 @@ import type { ChainId } from '../../protocol/chains.ts'
 import type { Kind } from '../../protocol/entities.ts'
 import type { Inclusion } from '../../protocol/rows.ts'
 import type { Database, Statement } from '../pool.ts'
-import { UNIT } from '../rendering.ts'
 import {
   type Bind,
   bytes,
@@ -16,7 +15,7 @@ import {
   shapeOf,
   wantedTokens,
 } from './filters.ts'
-import { asOneText, byObservationJoins, observedJoins, RECORD, readTexts, rowSql, tables, textJoins } from './rows.ts'
+import { byObservationJoins, type ListRow, observedJoins, type RowReader, rowReader, tables } from './rows.ts'
 import { parseTips, type Tip, tipsText } from './tips.ts'
 
 /** A page of a list on one chain. */
@@ -30,8 +29,6 @@ export type ListQuery = {
   readonly now: bigint | null
   /** The chain's last rollback when the first page was read; null on the first page. */
   readonly rollback: bigint | null
-  /** The key of the texts that may be served (`renderKeyOf`). */
-  readonly renderKey: bigint
 }
 
 type ListingQuery = {
@@ -55,8 +52,7 @@ type IdsQuery = Pick<ListingQuery, 'kind' | 'include'> & {
 
 export type ListingRows = {
   readonly tips: readonly Tip[]
-  /** Rows in the format of `rows.ts`; `placeOf` parses their heads. */
-  readonly rows: readonly string[]
+  readonly rows: readonly ListRow[]
   readonly total: number | null
 }
 
@@ -71,11 +67,8 @@ export const addresses = (values: readonly Address[]): string => list(values.map
 /** The most rows of a page. */
 export const MAX_ROWS = 200
 
-/**
- * The types of a list query's parameters: chain, bound, time, rollback, render key, and the id and expiry of the row to
- * continue after.
- */
-const columns = ['integer', 'bigint', 'bigint', 'bigint', 'bigint', 'bigint', 'numeric'] as const
+/** The types of a list query's parameters: chain, bound, time, rollback, and the id and expiry of the row before. */
+const columns = ['integer', 'bigint', 'bigint', 'bigint', 'bigint', 'numeric'] as const
 
 /**
  * SQL of the list queries as rows `query`, whose parameters are the first of the statement; chains that are not indexed
@@ -86,14 +79,14 @@ export const listQueryText = (count: number): string => {
   const rows = Array.from({ length: count }, (_, row) =>
     columns.map((type, at) => `$${row * columns.length + at + 1}::${type}`).join(),
   )
-  return `query AS (SELECT chain_id, least(c.block_number, w.up_to) AS up_to, w.up_to AS bound, coalesce(w.now, c.block_timestamp) AS now, w.rollback, w.render_key, w.after, w.after_key,
+  return `query AS (SELECT chain_id, least(c.block_number, w.up_to) AS up_to, w.up_to AS bound, coalesce(w.now, c.block_timestamp) AS now, w.rollback, w.after, w.after_key,
       c.block_number AS tip_number, c.block_hash AS tip_hash, c.block_timestamp AS tip_timestamp
-    FROM (VALUES ${rows.map((row) => `(${row})`).join()}) AS w (chain_id, up_to, now, rollback, render_key, after, after_key) JOIN cursors c USING (chain_id))`
+    FROM (VALUES ${rows.map((row) => `(${row})`).join()}) AS w (chain_id, up_to, now, rollback, after, after_key) JOIN cursors c USING (chain_id))`
 }
 
 export const listQueryValues = (queries: readonly ListQuery[], start: (typeof bounds)['asc' | 'desc']) =>
-  queries.flatMap(({ chainId, upTo, now, rollback, renderKey, after }) => [
-    ...[chainId, upTo, now, rollback, renderKey].map((value) => value?.toString() ?? null),
+  queries.flatMap(({ chainId, upTo, now, rollback, after }) => [
+    ...[chainId, upTo, now, rollback].map((value) => value?.toString() ?? null),
     ...[after?.id.toString() ?? start.id, after?.key || start.key],
   ])
 
@@ -122,15 +115,22 @@ const isLaterPage = ({ queries }: Pick<ListingQuery, 'queries'>): boolean =>
   queries.some(({ rollback }) => rollback !== null)
 
 /**
+ * A statement whose first row has the tips and the total, and whose other rows have the columns of the reader. Its
+ * branches run one after the other, since both read `query`.
+ */
+const withTips = (withs: string, tips: string, total: string, rows: string, { expressions }: RowReader): string =>
+  `WITH ${withs} SELECT ${tips}, ${total}, ${expressions.map(() => 'NULL').join()} UNION ALL (${rows})`
+
+/**
  * The parameters after those of the queries are the limit, the owners if there is such a filter, and those of the
  * conditions.
  */
 const textOf = (
   query: ListingQuery,
   { conditions, wanted }: { readonly conditions: readonly string[]; readonly wanted: string | null },
-  hasColumns: boolean,
+  reader: RowReader,
 ): string => {
-  const { kind, queries, filters, sort, order, include, count } = query
+  const { kind, queries, filters, sort, order, count } = query
   const { facts, owner } = tables[kind]
   const [limit, owners] = [1, 2].map((at) => `$${queries.length * columns.length + at}`)
   const wheres = ['f.chain_id = query.chain_id', 'f.block_number <= query.up_to', ...conditions].join(' AND ')
@@ -145,10 +145,7 @@ const textOf = (
   const beyond = key === 'f' || byExpiry ? after : `${after} AND ${key}.id ${than} query.after`
 
   // Columns are named, because passing all of them on takes the server longer.
-  const needed = ['chain_id', 'id', ...(isMerged ? ['block_timestamp'] : []), ...(byExpiry ? ['expiry_date'] : [])]
-  const fields = [...needed, ...(kind !== 'event' && (include.length > 0 || hasColumns) ? ['event_id'] : [])]
-    .map((it) => `f.${it}`)
-    .join()
+  const fields = [...new Set([...reader.facts, ...(isMerged ? ['block_timestamp'] : [])])].map((it) => `f.${it}`).join()
 
   // Reads each owner, token and chain in the order of its index, then merges them and takes `limit` rows.
   const own = filters.owners ? `AND f.${owner} = owned.by` : ''
@@ -162,22 +159,21 @@ const textOf = (
     ...(wanted === null ? [] : ['JOIN wanted ON wanted.of_chain = query.chain_id']),
   ].join(' ')
   const last = isMerged ? `merged ${order}, ${merged}` : merged
-  const page = `SELECT f.*, query.render_key${isMerged ? `, ${mergeKeys[order]} AS merged` : ''} FROM query
+  const page = `SELECT f.*${isMerged ? `, ${mergeKeys[order]} AS merged` : ''} FROM query
     ${parts} CROSS JOIN LATERAL (${bounded} LIMIT ${limit}) f ORDER BY ${last} LIMIT ${limit}`
-  const head = ['f.chain_id', 'f.id', ...(byExpiry ? ['f.expiry_date'] : [])]
-  const rows = `SELECT ${rowSql(kind, { head, include, columns: hasColumns })} FROM (${page}) f ${textJoins(kind, include)} ORDER BY ${last}`
+  const rows = `SELECT NULL, NULL, ${reader.expressions.join()} FROM (${page}) f ${reader.joins} ORDER BY ${last}`
   const total = `(SELECT count(*) FROM query ${parts} JOIN ${facts} f USING (chain_id) ${joins}
     WHERE ${wheres} ${own})`
   const tips = tipsText({ reorged: isLaterPage(query), refreshing: needsObservations(filters) })
   const withs = [listQueryText(queries.length), ...(wanted === null ? [] : [wanted])].join(', ')
-  return `WITH ${withs} SELECT ${tips}, ${asOneText(rows)}${count ? `, ${total}` : ''}`
+  return withTips(withs, tips, count ? total : 'NULL', rows, reader)
 }
 
 /** Statements by their shapes: building one takes longer than the framework's work for a request. */
 const texts = new LRUCache<string, string>({ max: 1_000 })
 
-const pageStatement = (query: ListingQuery, hasColumns: boolean): Statement => {
-  const { kind, queries, filters, deployments, sort, order, include, limit, count } = query
+const pageStatement = (query: ListingQuery, reader: RowReader): Statement => {
+  const { kind, queries, filters, deployments, sort, order, limit, count } = query
   const owners = filters.owners && [...new Set(filters.owners)]
   const [one, another] = owners ?? []
   const isOneOwner = one !== undefined && another === undefined
@@ -186,30 +182,23 @@ const pageStatement = (query: ListingQuery, hasColumns: boolean): Statement => {
   const bind: Bind = (value, type) => `$${values.push(value)}::${type}`
   const conditions = conditionsOf(kind, filters, deployments, bind)
   const wanted = filters.symbol === undefined ? null : wantedTokens(filters.symbol, deployments, bind)
-  const shape = [kind, sort, order, queries.length, isLaterPage(query), isOneOwner, shapeOf(filters)].join(' ')
-  const name = [shape, count, hasColumns, ...include].join(' ')
-  const text =
-    texts.get(name) ?? textOf({ ...query, filters: { ...filters, owners } }, { conditions, wanted }, hasColumns)
+  const shape = [reader.name, sort, order, queries.length, isLaterPage(query), isOneOwner, shapeOf(filters)].join(' ')
+  const name = [shape, count].join(' ')
+  const text = texts.get(name) ?? textOf({ ...query, filters: { ...filters, owners } }, { conditions, wanted }, reader)
   texts.set(name, text)
   // Only common shapes are prepared under a name, because a connection keeps every prepared statement.
-  const isCommon = !count && include.length === 0 && (owners ? conditions.length === 0 : conditions.length < 2)
-  return { text, values, ...(isCommon && { name: `${hasColumns ? 'columns' : 'page'} ${shape}` }) }
+  const isCommon = !count && (owners ? conditions.length === 0 : conditions.length < 2)
+  return { text, values, ...(isCommon && { name: `page ${shape}` }) }
 }
 
-const byIdsStatement = ({ kind, query, ids, include }: IdsQuery, hasColumns: boolean): Statement => {
-  const rows = `SELECT ${rowSql(kind, { head: ['f.chain_id', 'f.id'], include, columns: hasColumns })} FROM query
-    CROSS JOIN unnest($${columns.length + 1}::bigint[]) WITH ORDINALITY AS asked (id, nth) CROSS JOIN LATERAL (SELECT *, query.render_key
+const byIdsStatement = ({ kind, query, ids }: IdsQuery, reader: RowReader): Statement => {
+  const rows = `SELECT NULL, NULL, ${reader.expressions.join()} FROM query
+    CROSS JOIN unnest($${columns.length + 1}::bigint[]) WITH ORDINALITY AS asked (id, nth) CROSS JOIN LATERAL (SELECT *
     FROM ${tables[kind].facts} WHERE chain_id = query.chain_id AND id = asked.id AND block_number <= query.up_to LIMIT 1) f
-    ${textJoins(kind, include)} ORDER BY asked.nth`
-  const text = `WITH ${listQueryText(1)} SELECT ${tipsText({ reorged: false, refreshing: false })}, ${asOneText(rows)}`
+    ${reader.joins} ORDER BY asked.nth`
+  const text = withTips(listQueryText(1), tipsText({ reorged: false, refreshing: false }), 'NULL', rows, reader)
   const values = [...listQueryValues([query], bounds.asc), list(ids)]
-  return { text, values, ...(include.length === 0 && { name: `ids ${kind} ${hasColumns}` }) }
-}
-
-/** Parses the place of a row from its head. `key` is its expiry if the list is sorted by expiry, else empty. */
-export const placeOf = (row: string) => {
-  const [chainId = '', id = '', key = ''] = row.slice(0, row.indexOf(UNIT)).split(',')
-  return { chainId, id, key }
+  return { text, values, name: `ids ${reader.name}` }
 }
 
 /**
@@ -220,18 +209,23 @@ export const placeOf = (row: string) => {
  * await listings.page({ kind: 'position', queries: [query], filters, sort: 'created', order: 'desc', … })
  */
 export const createListings = (database: Pick<Database, 'rows'>) => {
-  const answer = async (statementOf: (hasColumns: boolean) => Statement): Promise<ListingRows> => {
-    const [[tips, rows, total] = []] = await readTexts(database, statementOf)
+  const answer = async <Q extends Pick<ListingQuery, 'kind' | 'include'>>(
+    query: Q,
+    statementOf: (query: Q, reader: RowReader) => Statement,
+  ): Promise<ListingRows> => {
+    const reader = rowReader(query.kind, query.include)
+    const [first, ...rows] = await database.rows(statementOf(query, reader))
+    const [tips, total] = first ?? []
     return {
       tips: parseTips(tips),
-      rows: rows ? rows.split(RECORD) : [],
+      rows: rows.map((cells) => reader.parse(cells, 2)),
       total: total == null ? null : Number(total),
     }
   }
   return {
     /** The next rows of the queries, merged, in one snapshot. */
-    page: (query: ListingQuery) => answer((hasColumns) => pageStatement(query, hasColumns)),
+    page: (query: ListingQuery) => answer(query, pageStatement),
     /** Rows by their ids, in that order; absent ones are left out. */
-    byIds: (query: IdsQuery) => answer((hasColumns) => byIdsStatement(query, hasColumns)),
+    byIds: (query: IdsQuery) => answer(query, byIdsStatement),
   }
 }

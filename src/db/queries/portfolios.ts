@@ -1,30 +1,34 @@
-import { type Address, getAddress, zeroAddress } from 'viem'
+import type { Address } from 'viem'
 import type { FeeRate } from '../../protocol/claim-fees.ts'
 import { entities, type Kind, kinds, perKind } from '../../protocol/entities.ts'
 import { type Inclusion, shownBy } from '../../protocol/rows.ts'
-import type { Token } from '../../protocol/tokens.ts'
 import type { Database } from '../pool.ts'
-import { UNIT } from '../rendering.ts'
+import * as t from '../schema.ts'
 import { bytes, isActive, isClaimable } from './filters.ts'
 import { addresses, bounds, type ListQuery, listQueryText, listQueryValues } from './listings.ts'
-import { feeRateOf, observedJoins, parseRate, readTexts, rowSql, tables } from './rows.ts'
+import {
+  type Cells,
+  feeRateOf,
+  type ListRow,
+  observedJoins,
+  parseRate,
+  type RowReader,
+  rowReader,
+  tables,
+} from './rows.ts'
 import { parseTips, tipsText } from './tips.ts'
 
-/** One entity of a wallet: a row (see `rows.ts`), and the figures from which totals are computed. */
+/** One entity of a wallet: a row, and the figures from which totals are computed. */
 export type Holding = {
   /** The index of the wallet in the query, from 0. */
   readonly wallet: number
-  readonly chainId: string
-  readonly id: string
-  /** The token's address in hex without a prefix; empty while the event is not observed yet. */
-  readonly token: string
   /** The rate of the fee on the claimable amount that has one. */
   readonly feeRate: FeeRate
   /** Whether something can be claimed now. */
   readonly isClaimable: boolean
   /** The values of `figures`, in the token's units. */
   readonly figures: readonly bigint[]
-  readonly text: string
+  readonly row: ListRow
 }
 
 const isWithdrawable = 'e.settled_at > 0 AND NOT s.withdrawn'
@@ -68,7 +72,7 @@ const feeRates: Readonly<Record<Kind, string>> = {
 export const figureNames = perKind((kind): readonly Figure[] => Object.keys(figures[kind]) as Figure[])
 
 /** What the text of the statement depends on, apart from the numbers of chains and wallets. */
-type Form = Pick<PortfolioQuery, 'activeOnly' | 'include' | 'sums'> & { readonly columns: boolean }
+type Form = Pick<PortfolioQuery, 'activeOnly' | 'include' | 'sums'>
 
 const roundsUp = (parameter: string): string =>
   `(SELECT *, chain_id = ANY(${parameter}::integer[]) AS rounds_up FROM query) query`
@@ -76,25 +80,37 @@ const roundsUp = (parameter: string): string =>
 const conditionOf = (kind: Kind, activeOnly: boolean): string =>
   `f.chain_id = query.chain_id AND f.${tables[kind].owner} = owned.by AND f.block_number <= query.up_to ${activeOnly ? `AND ${isActive[kind]}` : ''}`
 
-const holdings = (
-  kind: Kind,
-  { activeOnly, include, columns }: Form,
-  [owned = '', limit, roundUp = '']: readonly string[],
-): string => {
-  const { facts } = tables[kind]
-  const head = [
-    'owned.nth',
-    'f.chain_id',
-    'f.id',
-    `encode(e.payment_token, 'hex')`,
+/** A row of the statement, whose branches all have `width` columns. They are texts: those of kinds have different types. */
+const padded = (width: number, texts: readonly string[]): string =>
+  Array.from({ length: width }, (_, at) => texts[at] ?? 'NULL::text').join()
+
+const asTexts = (expressions: readonly string[]): string[] => expressions.map((it) => `(${it})::text`)
+
+/** The columns before the figures: the kind, the wallet, the fee rate, and whether something can be claimed. */
+const HEAD = 4
+
+/** The expressions of a holding after its kind and its wallet, over f, s and e, and what the reader joins to them. */
+const expressionsOf = (kind: Kind, reader: RowReader): string[] =>
+  asTexts([
     feeRates[kind],
     `coalesce(${isClaimable[kind]}, false)`,
     ...Object.values(figures[kind]),
-  ]
-  const each = `SELECT f.id, f.block_timestamp, ${rowSql(kind, { head, include: shownBy(kind, include), columns })} AS row
-    FROM (SELECT *, query.render_key FROM ${facts}) f ${observedJoins(kind)} WHERE ${conditionOf(kind, activeOnly)}
+    ...reader.expressions,
+  ])
+
+const holdings = (
+  kind: Kind,
+  { activeOnly }: Form,
+  [owned = '', limit, roundUp = '']: readonly string[],
+  reader: RowReader,
+  width: number,
+): string => {
+  const expressions = expressionsOf(kind, reader)
+  const each = `SELECT f.id, f.block_timestamp, ${expressions.map((it, at) => `${it} AS c${at}`).join()}
+    FROM ${tables[kind].facts} f ${observedJoins(kind)} ${reader.furtherJoins} WHERE ${conditionOf(kind, activeOnly)}
     ORDER BY coalesce(${isClaimable[kind]}, false) DESC, f.id DESC LIMIT ${limit}`
-  return `(SELECT '${kind}', f.row FROM ${roundsUp(roundUp)} CROSS JOIN ${owned}
+  const texts = [`'${kind}'`, 'owned.nth::text', ...expressions.map((_, at) => `f.c${at}`)]
+  return `(SELECT ${padded(width, texts)} FROM ${roundsUp(roundUp)} CROSS JOIN ${owned}
     CROSS JOIN LATERAL (${each}) f ORDER BY owned.nth, f.block_timestamp DESC, query.chain_id, f.id DESC)`
 }
 
@@ -111,14 +127,20 @@ const poolsText = (owned: string): string =>
  * The sums of the figures over all entities of a kind, per wallet, chain and token, and how many of them can be claimed.
  * The shares of an event are summed once and not for each deposit.
  */
-const sumsOf = (kind: Kind, { activeOnly }: Form, [owned = '', , roundUp = '']: readonly string[]): string => {
+const sumsOf = (
+  kind: Kind,
+  { activeOnly }: Form,
+  [owned = '', , roundUp = '']: readonly string[],
+  width: number,
+): string => {
   const ofKind: Readonly<Record<string, string>> =
     kind === 'deposit' ? { ...figures.deposit, capital: capitalOf('pools.shares') } : figures[kind]
   const pools =
     kind === 'deposit' ? 'LEFT JOIN pools ON pools.chain_id = f.chain_id AND pools.event_id = f.event_id' : ''
   const each = Object.values(ofKind).map((figure, at) => `sum(${figure}) AS figure${at}`)
-  const shown = ['f.nth', 'f.chain_id', `encode(f.token, 'hex')`, `encode(t.symbol, 'hex')`, 't.decimals', 'f.claims']
-  return `(SELECT '${SUMS}', '${kind},' || concat(${[...shown, ...each.map((_, at) => `f.figure${at}`)].join(`, ',', `)})
+  const shown = ['f.nth', 'f.chain_id', 'f.token', 't.symbol', 't.decimals', 'f.claims']
+  const texts = [`'${SUMS}'`, `'${kind}'`, ...asTexts([...shown, ...each.map((_, at) => `f.figure${at}`)])]
+  return `(SELECT ${padded(width, texts)}
     FROM (SELECT owned.nth, f.chain_id, e.payment_token AS token, count(*) FILTER (WHERE ${isClaimable[kind]}) AS claims, ${each.join()}
       FROM ${roundsUp(roundUp)} CROSS JOIN ${owned} CROSS JOIN ${tables[kind].facts} f
       ${observedJoins(kind)} ${pools} WHERE ${conditionOf(kind, activeOnly)} GROUP BY owned.nth, f.chain_id, e.payment_token) f
@@ -126,67 +148,74 @@ const sumsOf = (kind: Kind, { activeOnly }: Form, [owned = '', , roundUp = '']: 
 }
 
 /** The sums of a wallet's entities of a kind in a token, over all of them. */
-export type Sums = Pick<Holding, 'wallet' | 'chainId' | 'token' | 'figures'> & {
-  readonly kind: Kind
-  /** The stored symbol and decimals of the token; null where they are not stored: configured tokens are not. */
-  readonly stored: Token | null
-  /** How many of the entities can be claimed. */
-  readonly claims: number
+export type Sums = Pick<Holding, 'wallet' | 'figures'> &
+  Pick<ListRow, 'chainId' | 'token' | 'symbol' | 'decimals'> & {
+    readonly kind: Kind
+    /** How many of the entities can be claimed. */
+    readonly claims: number
+  }
+
+const figuresIn = (kind: Kind, cells: Cells, from: number): bigint[] =>
+  figureNames[kind].map((_, at) => (cells[from + at] === '0' ? 0n : BigInt(cells[from + at] ?? 0)))
+
+const parseSums = (cells: Cells): Sums => {
+  const [, kindName, nth, chainId, token, symbol, decimals, claims] = cells
+  const kind = kinds.find((it) => it === kindName) ?? 'event'
+  return {
+    kind,
+    wallet: Number(nth) - 1,
+    chainId: Number(chainId),
+    token: token == null ? null : t.tokens.address.mapFromDriverValue(token),
+    symbol: symbol == null ? null : t.tokens.symbol.mapFromDriverValue(symbol),
+    decimals: decimals == null ? null : Number(decimals),
+    claims: Number(claims),
+    figures: figuresIn(kind, cells, 8),
+  } as Sums
 }
 
-const parseSums = (line: string): Sums => {
-  const [kind, nth, chainId = '', token = '', symbol, decimals, claims, ...rest] = line.split(',')
-  const stored = {
-    token: token === '' ? zeroAddress : getAddress(`0x${token}`),
-    symbol: symbol ? Buffer.from(symbol, 'hex').toString('utf8') : null,
-    decimals: decimals ? Number(decimals) : null,
-  }
-  const isStored = stored.symbol !== null || stored.decimals !== null
-  const found = {
+const parseHolding = (kind: Kind, cells: Cells, reader: RowReader): Holding => {
+  const [, nth, rate, claimable] = cells
+  return {
     wallet: Number(nth) - 1,
-    chainId,
-    token,
-    claims: Number(claims),
-    figures: rest.map((amount) => (amount === '0' ? 0n : BigInt(amount))),
+    feeRate: parseRate(rate),
+    isClaimable: claimable === 'true',
+    figures: figuresIn(kind, cells, HEAD),
+    row: reader.parse(cells, HEAD + figureNames[kind].length),
   }
-  return { kind: kinds.find((it) => it === kind) ?? 'event', ...found, stored: isStored ? stored : null }
 }
 
 const start = { after: null, upTo: null, now: null, rollback: null } as const
 
 /**
- * The statement for a number of chains. Its first `after` values are those of the chains. Its rows are `TIPS` with the
- * tips, and each holding with its kind: one text of all holdings would be megabytes, which take the server and this
- * process longer to make than the holdings.
+ * The statement for a number of chains. Its first `after` values are those of the chains. Each of its rows begins with
+ * what it is: the tips, a holding of a kind, or sums.
  */
-const textFor = (chains: number, after: number, isOne: boolean, form: Form): string => {
+const textFor = (
+  chains: number,
+  after: number,
+  isOne: boolean,
+  form: Form,
+  readers: Readonly<Record<Kind, RowReader>>,
+): string => {
   // One wallet is a single value: for an array, a generic plan expects many rows and looks too expensive.
   const owned = isOne
     ? `(VALUES ($${after + 1}::bytea, 1)) AS owned (by, nth)`
     : `unnest($${after + 1}::bytea[]) WITH ORDINALITY AS owned (by, nth)`
   const parameters = [owned, `$${after + 2}`, `$${after + 3}`]
-  const each = kinds.map((kind) => holdings(kind, form, parameters))
-  const tips = `SELECT '${TIPS}', ${tipsText({ reorged: false, refreshing: true })}`
-  const sums = form.sums ? kinds.map((kind) => sumsOf(kind, form, parameters)) : []
+  const width = Math.max(...kinds.map((kind) => 2 + expressionsOf(kind, readers[kind]).length))
+  const each = kinds.map((kind) => holdings(kind, form, parameters, readers[kind], width))
+  const tips = `SELECT ${padded(width, [`'${TIPS}'`, tipsText({ reorged: false, refreshing: true })])}`
+  const sums = form.sums ? kinds.map((kind) => sumsOf(kind, form, parameters, width)) : []
   const pools = form.sums ? `, ${poolsText(owned)}` : ''
   return `WITH ${listQueryText(chains)}${pools} ${[tips, ...each, ...sums].join(' UNION ALL ')}`
 }
 
 const texts = new Map<string, string>()
 
-/** Parses a row of `PortfolioRows`. */
-export const parseHolding = (line: string): Holding => {
-  const at = line.indexOf(UNIT)
-  const [nth, chainId = '', id = '', token = '', rate, claimable, ...rest] = line.slice(0, at).split(',')
-  const feeRate = parseRate(rate)
-  const found = { wallet: Number(nth) - 1, chainId, id, token, feeRate, isClaimable: claimable === 't' }
-  return { ...found, figures: rest.map(BigInt), text: line }
-}
-
 type PortfolioQuery = {
   readonly wallets: readonly Address[]
-  /** The chains, with the render key whose texts may be served, and how their protocol rounds withdrawals. */
-  readonly chains: readonly (Pick<ListQuery, 'chainId' | 'renderKey'> & { readonly roundsCapitalUp: boolean })[]
+  /** The chains, and how their protocol rounds withdrawals. */
+  readonly chains: readonly (Pick<ListQuery, 'chainId'> & { readonly roundsCapitalUp: boolean })[]
   readonly activeOnly: boolean
   /** What rows show in addition, where their kind can. */
   readonly include: readonly Inclusion[]
@@ -201,8 +230,7 @@ export type PortfolioRows = Awaited<ReturnType<ReturnType<typeof createPortfolio
 export const createPortfolios = (database: Pick<Database, 'rows'>) => ({
   /**
    * Reads the entities of wallets in one snapshot, newest first: at most `limit` of each kind per wallet and chain,
-   * those that can be claimed before the others, and, if wanted, the sums over all. `parseHolding` parses the rows. The
-   * wallets must be distinct. Throws `service_unavailable` when the database is out of reach.
+   * those that can be claimed before the others, and, if wanted, the sums over all. The wallets must be distinct. Throws `service_unavailable` when the database is out of reach.
    */
   async of({ wallets, chains, activeOnly, include, limit, sums }: PortfolioQuery) {
     const queries = chains.map((chain) => ({ ...start, ...chain }))
@@ -211,16 +239,22 @@ export const createPortfolios = (database: Pick<Database, 'rows'>) => ({
     const ofChains = listQueryValues(queries, bounds.asc)
     const roundUp = chains.flatMap(({ chainId, roundsCapitalUp }) => (roundsCapitalUp ? [chainId] : []))
     const values = [...ofChains, isOne ? bytes(first) : addresses(wallets), limit, `{${roundUp.join()}}`]
-    const rows = await readTexts(database, (columns) => {
-      const name = ['portfolio', activeOnly, isOne, queries.length, columns, sums, ...include].join(' ')
-      const text =
-        texts.get(name) ?? textFor(queries.length, ofChains.length, isOne, { activeOnly, include, columns, sums })
-      texts.set(name, text)
-      return { name, text, values }
-    })
-    const found = new Map<string | null | undefined, string[]>([TIPS, SUMS, ...kinds].map((kind) => [kind, []]))
-    for (const [kind, text] of rows) if (text != null) found.get(kind)?.push(text)
-    const of = (kind: string): readonly string[] => found.get(kind) ?? []
-    return { tips: parseTips(of(TIPS)[0]), holdings: perKind(of), sums: of(SUMS).map(parseSums) }
+    const readers = perKind((kind) => rowReader(kind, shownBy(kind, include)))
+    const shown = kinds.map((kind) => readers[kind].name)
+    const name = ['portfolio', activeOnly, isOne, queries.length, sums, ...shown].join(' ')
+    const form = { activeOnly, include, sums }
+    const text = texts.get(name) ?? textFor(queries.length, ofChains.length, isOne, form, readers)
+    texts.set(name, text)
+    const rows = await database.rows({ name, text, values })
+    const found = new Map<string | null | undefined, Cells[]>([TIPS, SUMS, ...kinds].map((what) => [what, []]))
+    for (const cells of rows) found.get(cells[0])?.push(cells)
+    const of = (what: string): readonly Cells[] => found.get(what) ?? []
+    return {
+      tips: parseTips(of(TIPS)[0]?.[1]),
+      holdings: perKind((kind) => of(kind)),
+      /** Parses a row of holdings. */
+      parse: (kind: Kind, cells: Cells): Holding => parseHolding(kind, cells, readers[kind]),
+      sums: of(SUMS).map(parseSums),
+    }
   },
 })

@@ -1,28 +1,19 @@
 import { getTableColumns, getTableName } from 'drizzle-orm'
-import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
-import type { Address } from 'viem'
+import type { PgColumn } from 'drizzle-orm/pg-core'
+import type { Address, Hex } from 'viem'
+import type { ChainId } from '../../protocol/chains.ts'
 import type { FeeRate } from '../../protocol/claim-fees.ts'
 import { entities, type Kind, perKind } from '../../protocol/entities.ts'
 import type { FeeRates } from '../../protocol/logs.ts'
-import type { Settlement } from '../../protocol/records.ts'
-import { type Inclusion, inclusions, showsValues } from '../../protocol/rows.ts'
-import type { Token } from '../../protocol/tokens.ts'
-import type { Database, Statement } from '../pool.ts'
-import { UNIT } from '../rendering.ts'
+import type { RecordViews } from '../../protocol/records.ts'
+import type { EventViews, Inclusion } from '../../protocol/rows.ts'
 import * as t from '../schema.ts'
-import { entityTables, type FactRow, type ObservationRow } from '../stored.ts'
+import { entityTables } from '../stored.ts'
 
 /*
- * SQL of list rows. PostgreSQL returns a row as `head US text`, and with inclusions as `head US text US stats US
- * utilization US range`: the stored text and the texts that can be added to it. With the event's summary or the value,
- * `US event US settlement` follows: the event's own stored text, and what `parseSettlement` parses. With the payout, `US
- * rate` follows: the rate of its fee, or `-` where it is unknown. If no text is stored under the reader's key, the row
- * is `head US`, or with columns `head US US columns`: the columns from which to render it, as JSON. Columns make the
- * statement a sixth slower, so it runs with them only if a text is missing. Record separators separate rows. JSON
- * escapes both control characters.
+ * List rows as columns of their entity, its event and its token. PostgreSQL returns each value as its text. Integers stay
+ * texts, because records show most of them as decimal strings.
  */
-
-export const RECORD = '\u001e'
 
 /** The names of each kind's tables and of its owner's column, and the alias of the row's own observation. */
 export const tables = perKind((kind) => {
@@ -36,15 +27,17 @@ export const tables = perKind((kind) => {
 })
 
 /** A look-up of one row per row. Without the limit, a generic plan would read the whole table. */
-const lookedUp = (table: string, alias: string, id: string, columns = '*'): string =>
-  `LEFT JOIN LATERAL (SELECT ${columns} FROM ${table} WHERE chain_id = f.chain_id AND id = f.${id} LIMIT 1) AS ${alias} ON true`
+const lookedUp = (table: string, alias: string, where: string, columns = '*'): string =>
+  `LEFT JOIN LATERAL (SELECT ${columns} FROM ${table} WHERE chain_id = f.chain_id AND ${where} LIMIT 1) AS ${alias} ON true`
 
 /** Joins the event's observation (`e`) to deposits or positions. */
-const eventOf = (kind: Kind): string => (kind === 'event' ? '' : lookedUp('event_observations', 'e', 'event_id'))
+const eventOf = (kind: Kind): string => (kind === 'event' ? '' : lookedUp('event_observations', 'e', 'id = f.event_id'))
 
-/** Joins to facts `f` their own observation (`s`, or `e` of an event) and that of the event (`e`). */
-export const observedJoins = (kind: Kind): string =>
-  `${lookedUp(tables[kind].observations, tables[kind].ownAlias, 'id')} ${eventOf(kind)}`
+/** Joins to facts `f` their own observation (`s`, or `e` of an event). */
+const ownOf = (kind: Kind): string => lookedUp(tables[kind].observations, tables[kind].ownAlias, 'id = f.id')
+
+/** Joins to facts `f` their own observation and that of the event (`e`). */
+export const observedJoins = (kind: Kind): string => `${ownOf(kind)} ${eventOf(kind)}`
 
 /** The same joins for rows that are found by an index over their observations. Those without one are left out. */
 export const byObservationJoins = (kind: Kind): string =>
@@ -64,133 +57,207 @@ export const feeRateOf = (rate: keyof FeeRates): string =>
     FROM events o JOIN cursors c USING (chain_id) WHERE chain_id = f.chain_id AND o.id = f.event_id
       AND o.block_number <= c.fees_number AND o.log_index IS NOT NULL)`
 
-/** Whether rows show records of their event that are stored as texts of their own. */
-export const hasRecords = (include: readonly Inclusion[]): boolean => inclusions.some((name) => include.includes(name))
-
-/** Whether rows show what is made from the stored text of their event. */
-export const hasSummary = (include: readonly Inclusion[]): boolean => include.includes('event') || showsValues(include)
-
-/** Whether rows show anything of their event. */
-const showsEvent = (include: readonly Inclusion[]): boolean => hasRecords(include) || hasSummary(include)
-
-/** The joins that a row's text needs. A look-up of all columns would make a page a tenth slower. */
-export const textJoins = (kind: Kind, include: readonly Inclusion[]): string => {
-  const { observations, ownAlias } = tables[kind]
-  const columns = kind === 'event' ? 'render_key, row_text, inclusions' : 'render_key, row_text'
-  return `${lookedUp(observations, ownAlias, 'id', columns)} ${showsEvent(include) ? eventOf(kind) : ''}`
-}
-
-/** Stands for an unknown rate in a row. */
-const UNKNOWN = '-'
-
-/** Parses the rate of a row with the payout, or why it is not known. */
+/** Parses a fee rate, or why it is not known. */
 export const parseRate = (text: string | null | undefined): FeeRate => {
-  if (!text || text === UNKNOWN) return 'rates_unknown'
+  if (text == null) return 'rates_unknown'
   return text === CONTRADICTED ? 'rates_contradicted' : BigInt(text)
 }
 
-const payoutFeeRate = feeRateOf(entities.position.claims.payout.feeRate)
+type Parse = (text: string) => unknown
 
-const columnsOf = (table: PgTable, id: string, key = 'id'): string =>
-  `(SELECT json_object_agg(key, value) FROM ${getTableName(table)} x, json_each_text(row_to_json(x)) WHERE x.chain_id = f.chain_id AND x.${key} = ${id})`
+/** A column of a row: its field, the joined row and the name that it is read by, and how its text is parsed. */
+type Column = { readonly field: string; readonly alias: string; readonly name: string; readonly parse: Parse }
 
-const columnsSql = (kind: Kind): string => {
-  const eventId = kind === 'event' ? 'f.id' : 'f.event_id'
-  const token = `(SELECT payment_token FROM event_observations WHERE chain_id = f.chain_id AND id = ${eventId})`
-  const parts = {
-    fact: columnsOf(entityTables[kind].facts, 'f.id'),
-    seen: columnsOf(entityTables[kind].observations, 'f.id'),
-    event: columnsOf(t.events, eventId),
-    eventSeen: columnsOf(t.eventObservations, eventId),
-    token: columnsOf(t.tokens, token, 'address'),
-    feeRate: kind === 'position' ? `${payoutFeeRate}::text` : 'NULL',
-  }
-  return `json_build_object(${Object.entries(parts).map(([name, sql]) => `'${name}', ${sql}`)})`
+const asText: Parse = (text) => text
+
+/** How the text of a column is parsed: an integer of the chain stays its text. */
+const parserOf = (column: PgColumn): Parse => {
+  if (column.dataType === 'boolean') return (text) => text.startsWith('t')
+  if (column.dataType === 'number') return Number
+  return column.getSQLType() === 'bytea' ? (text) => column.mapFromDriverValue(text) : asText
 }
 
-/** The parts of a row: expressions of its head, inclusions, and whether a row without a text has columns. */
-type RowParts = {
-  readonly head: readonly string[]
-  readonly include?: readonly Inclusion[]
-  readonly columns: boolean
-}
+/** Columns of a table in the joined row `alias`, by the fields of their records. */
+const columnsOf = (alias: string, columns: Readonly<Record<string, PgColumn>>): Column[] =>
+  Object.entries(columns).map(([field, column]) => ({ field, alias, name: column.name, parse: parserOf(column) }))
 
-/** The settlement of an event `e` as one text. None of the columns can be null. */
-const SETTLEMENT = `concat_ws(',', e.settled_at, e.triggered, e.settlement_price, e.block_timestamp)`
+const { events, eventObservations: ofEvent, deposits, positions } = t
+const eventTable = getTableColumns(ofEvent)
+const fieldsIn = <C extends object>(columns: Readonly<Record<string, PgColumn>>, fields: C): Record<string, PgColumn> =>
+  Object.fromEntries(Object.entries(columns).filter(([field]) => field in fields))
 
-/** Parses that text. */
-export const parseSettlement = (text: string): Settlement => {
-  const [settledAt = '', triggered, settlementPrice = '', time = ''] = text.split(',')
-  return {
-    settledAt: BigInt(settledAt),
-    triggered: triggered === 't',
-    settlementPrice: BigInt(settlementPrice),
-    time: BigInt(time),
-  }
-}
-
-/** A row over `f` (which has the chain's `render_key`) and its `textJoins`. */
-export const rowSql = (kind: Kind, { head, include = [], columns }: RowParts): string => {
-  const { ownAlias } = tables[kind]
-  const aliases = new Set(showsEvent(include) ? [ownAlias, 'e'] : [ownAlias])
-  const isRendered = [...aliases].map((it) => `${it}.render_key = f.render_key AND ${it}.row_text IS NOT NULL`)
-  const text = [
-    `${ownAlias}.row_text`,
-    ...(hasRecords(include) ? ['e.inclusions'] : []),
-    ...(hasSummary(include) ? ['e.row_text', SETTLEMENT] : []),
-    ...(include.includes('payout') ? [`coalesce(${payoutFeeRate}::text, '${UNKNOWN}')`] : []),
-  ]
-  return `concat(${head.join(`, ',', `)}, '${UNIT}', CASE WHEN ${isRendered.join(' AND ')} THEN ${text.join(` || '${UNIT}' || `)}
-    ${columns ? `ELSE '${UNIT}' || ${columnsSql(kind)}::text` : ''} END)`
-}
-
-const lacksText = (rows: string | null): boolean =>
-  rows !== null && (rows.endsWith(UNIT) || rows.includes(UNIT + RECORD))
-
-/** Reads list rows by a statement without columns, and all again with columns if one has no text. */
-export const readTexts = async (database: Pick<Database, 'rows'>, statementOf: (columns: boolean) => Statement) => {
-  const rows = await database.rows(statementOf(false))
-  return rows.some((texts) => texts.some(lacksText)) ? database.rows(statementOf(true)) : rows
-}
-
-/** The rows of a query as one text. */
-export const asOneText = (query: string): string => `array_to_string(ARRAY(${query}), '${RECORD}')`
-
-/** The columns from which a row without a text is rendered. An observation is null before the first one. */
-export type RowColumns<K extends Kind> = {
-  readonly fact: FactRow<K>
-  readonly seen: ObservationRow<K> | null
-  readonly event: FactRow<'event'> | null
-  readonly eventSeen: ObservationRow<'event'> | null
-  /** The event's token, if it is stored. */
-  readonly token: Token | null
-  /** The rate of the fee on a position's payout. */
-  readonly feeRate: FeeRate
-}
-
-type Columns = Readonly<Record<string, string | null>> | null
-
-const decoded = (table: PgTable, columns: Columns): object | null =>
-  columns &&
-  Object.fromEntries(
-    Object.entries<PgColumn>(getTableColumns(table)).map(([field, column]) => {
-      const value = columns[column.name] ?? null
-      if (value === null) return [field, null]
-      return [field, column.dataType === 'boolean' ? value === 'true' : column.mapFromDriverValue(value)]
+/** The columns that a record is made of: those of the fact, then those of the observation, none of which can be null. */
+const own: Readonly<Record<Kind, { readonly fact: readonly Column[]; readonly seen: readonly Column[] }>> = {
+  event: {
+    fact: columnsOf('f', { id: events.id, ...fieldsIn(getTableColumns(events), t.eventColumns) }),
+    seen: columnsOf('e', {
+      ...{ name: ofEvent.name, payoutCap: ofEvent.payoutCap, initialRate: ofEvent.initialRate },
+      ...{ strikeAbove: ofEvent.strikeAbove, paymentToken: ofEvent.paymentToken, status: ofEvent.status },
+      ...{ poolOpen: ofEvent.poolOpen, allowExternalLp: ofEvent.allowExternalLp },
     }),
-  )
+  },
+  deposit: {
+    fact: columnsOf('f', { id: deposits.id, ...fieldsIn(getTableColumns(deposits), t.depositColumns) }),
+    seen: columnsOf('s', fieldsIn(getTableColumns(t.depositObservations), t.depositStateColumns)),
+  },
+  position: {
+    fact: columnsOf('f', {
+      ...{ id: positions.id, eventId: positions.eventId, hedger: positions.hedger, notional: positions.notional },
+      ...{ premiumPaid: positions.premiumPaid, platformFeePaid: positions.platformFee },
+    }),
+    seen: columnsOf('s', fieldsIn(getTableColumns(t.positionObservations), t.positionStateColumns)),
+  },
+}
 
-/** Parses the columns of a row without a text. */
-export const parseColumns = <K extends Kind>(kind: K, json: string): RowColumns<K> => {
-  type Parsed = Readonly<Record<Exclude<keyof RowColumns<K>, 'feeRate'>, Columns>> & { readonly feeRate: string | null }
-  const { fact, seen, event, eventSeen, token, feeRate }: Parsed = JSON.parse(json)
-  const stored = decoded(t.tokens, token) as (typeof t.tokens.$inferSelect & { readonly address: Address }) | null
-  return {
-    fact: decoded(entityTables[kind].facts, fact) as FactRow<K>,
-    seen: decoded(entityTables[kind].observations, seen) as ObservationRow<K> | null,
-    event: decoded(t.events, event) as FactRow<'event'> | null,
-    eventSeen: decoded(t.eventObservations, eventSeen) as ObservationRow<'event'> | null,
-    token: stored && { token: stored.address, symbol: stored.symbol, decimals: stored.decimals },
-    feeRate: parseRate(feeRate),
+/** The columns of its creation and of its token, which every row has. */
+const common = {
+  created: columnsOf('f', { chainId: events.chainId, blockNumber: events.blockNumber, txHash: events.txHash }),
+  /** Of the event's fact (`o`) or, in rows of events, of their observation. */
+  paymentToken: perKind((kind) => columnsOf(kind === 'event' ? 'e' : 'o', { token: events.paymentToken })),
+  token: columnsOf('t', { symbol: t.tokens.symbol, decimals: t.tokens.decimals }),
+}
+
+/** The columns that inclusions are made of: those of the event's observation, then those of its fact. */
+const eventOfRow = (kind: Kind): Column[] => [
+  ...columnsOf('e', { ...fieldsIn(eventTable, t.eventStateColumns), blockTimestamp: ofEvent.blockTimestamp }),
+  ...columnsOf(kind === 'event' ? 'f' : 'o', {
+    ...{ id: events.id, underlying: events.underlying, strike: events.strike, expiryDate: events.expiryDate },
+  }),
+]
+
+/** What rows are read with: the columns of their event, and the fee rate of a payout. */
+const shownIn = (include: readonly Inclusion[]) => ({
+  event: include.some((name) => name !== 'payout'),
+  payout: include.includes('payout'),
+})
+
+const payoutFeeRate: Column = { field: 'feeRate', alias: '', name: '', parse: asText }
+
+const sqlOf = ({ alias, name, field }: Column): string =>
+  field === 'feeRate' ? feeRateOf(entities.position.claims.payout.feeRate) : `${alias}.${name}`
+
+type ColumnsOfEvent = EventViews['core'] &
+  EventViews['range'] &
+  EventViews['stats'] &
+  EventViews['utilization'] & { readonly blockTimestamp: string }
+
+/** What the columns of a record make. */
+type Fields = {
+  readonly event: RecordViews['event']['core'] &
+    RecordViews['event']['range'] &
+    Pick<RecordViews['event'], 'paymentToken'>
+  readonly deposit: RecordViews['deposit']['deposit'] & Omit<RecordViews['deposit'], 'deposit'>
+  readonly position: RecordViews['position']['position']
+}
+
+const viewsOf: { readonly [K in Kind]: (fields: Fields[K]) => RecordViews[K] } = {
+  event: (it) => ({ core: it, range: it, paymentToken: it.paymentToken }),
+  deposit: (it) => ({ ...it, deposit: it }),
+  position: (it) => ({ position: it }),
+}
+
+/** A row of a list. Integers of the chain are decimal texts. */
+export type ListRow<K extends Kind = Kind> = {
+  readonly chainId: ChainId
+  readonly id: string
+  /** The id of its event; its own for an event. */
+  readonly eventId: string
+  /** The expiry of an event. */
+  readonly expiryDate: string | undefined
+  readonly blockNumber: string
+  readonly txHash: Hex | null
+  /** What its record is made of; null before the first observation. */
+  readonly views: RecordViews[K] | null
+  /** The token of its amounts; null before the first observation of the event. */
+  readonly token: Address | null
+  /** The token's symbol and decimals; null where they are not stored. */
+  readonly symbol: string | null
+  readonly decimals: number | null
+  /** The rate of the fee on a position's payout, with the inclusion `payout`. */
+  readonly feeRate: FeeRate
+  /** Parses what inclusions are made of; null before the first observation of the event. */
+  event(): EventViews | null
+}
+
+/** A text of each column of a statement's row. */
+export type Cells = readonly (string | null)[]
+
+const parse = (columns: readonly Column[], cells: Cells, from: number): Record<string, unknown> => {
+  const fields: Record<string, unknown> = {}
+  let at = from
+  for (const { field, parse: parseText } of columns) {
+    const cell = cells[at]
+    fields[field] = cell == null ? null : parseText(cell)
+    at += 1
   }
+  return fields
+}
+
+const notJoined = (): null => null
+
+/** The names of the columns that are read by an alias. */
+const namesOf = (columns: readonly Column[], alias: string): string =>
+  [...new Set(columns.flatMap((it) => (it.alias === alias ? it.name : [])))].join()
+
+/**
+ * How rows of a kind are read: the columns of its facts, the joins to them (`f`), the expressions of a row, and how a row
+ * is parsed whose first column is at `from`.
+ */
+const readerOf = <K extends Kind>(kind: K, shown: ReturnType<typeof shownIn>) => {
+  const ofOwn = own[kind]
+  const head = [...common.created, ...common.paymentToken[kind], ...common.token]
+  const event = shown.event ? eventOfRow(kind) : []
+  const columns = [...head, ...ofOwn.fact, ...ofOwn.seen]
+  const rate = shown.payout ? [payoutFeeRate] : []
+  const all = [...columns, ...event, ...rate]
+  const seenAt = head.length + ofOwn.fact.length
+  const eventAt = columns.length
+  const rateAt = eventAt + event.length
+  const eventIn = (cells: Cells, from: number): EventViews | null => {
+    if (cells[from] == null) return null
+    const it = parse(event, cells, from) as unknown as ColumnsOfEvent
+    return { core: it, range: it, stats: it, utilization: it, time: it.blockTimestamp }
+  }
+  const [ownObservation, ownAlias] = [tables[kind].observations, tables[kind].ownAlias]
+  const names = (alias: string): string => namesOf(all, alias)
+  const isMember = kind !== 'event'
+  const observed = [
+    lookedUp(ownObservation, ownAlias, 'id = f.id', names(ownAlias)),
+    ...(isMember && event.length > 0 ? [lookedUp('event_observations', 'e', 'id = f.event_id', names('e'))] : []),
+  ]
+  const further = [
+    ...(isMember ? [lookedUp('events', 'o', 'id = f.event_id', names('o'))] : []),
+    lookedUp('tokens', 't', `address = ${isMember ? 'o' : 'e'}.payment_token`, names('t')),
+  ]
+  return {
+    facts: [...new Set([...names('f').split(','), ...(isMember ? ['event_id'] : [])])],
+    joins: [...observed, ...further].join(' '),
+    /** The joins without those of `observedJoins`. */
+    furtherJoins: further.join(' '),
+    expressions: all.map(sqlOf),
+    parse(cells: Cells, from: number): ListRow<K> {
+      // The fields of the row are also those that its views are made of.
+      const fields = parse(columns, cells, from)
+      const isSeen = cells[from + seenAt] !== null
+      return Object.assign(fields, {
+        eventId: fields.eventId ?? fields.id,
+        views: isSeen ? viewsOf[kind](fields as Fields[K]) : null,
+        feeRate: parseRate(cells[from + rateAt]),
+        event: event.length === 0 ? notJoined : () => eventIn(cells, from + eventAt),
+      }) as unknown as ListRow<K>
+    },
+  }
+}
+
+export type RowReader = { readonly name: string } & ReturnType<typeof readerOf<Kind>>
+
+const readers = new Map<string, RowReader>()
+
+/** The reader of rows of a kind with some inclusions. Making one takes longer than reading a page; there are few. */
+export const rowReader = (kind: Kind, include: readonly Inclusion[]): RowReader => {
+  const shown = shownIn(include)
+  const name = [kind, ...(shown.event ? ['event'] : []), ...(shown.payout ? ['payout'] : [])].join(' ')
+  const reader = readers.get(name) ?? { name, ...readerOf(kind, shown) }
+  readers.set(name, reader)
+  return reader
 }

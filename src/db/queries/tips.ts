@@ -1,7 +1,9 @@
 import type { Hex } from 'viem'
 import type { ChainId } from '../../protocol/chains.ts'
 import type { StoredBlock } from '../stored.ts'
-import { RECORD } from './rows.ts'
+
+/** Separates the tips of chains in their text. */
+const RECORD = '\u001e'
 
 /** The state of a chain's index at which a list was read. */
 export type Tip = {

@@ -163,7 +163,7 @@ const requireIndex = async (chain: Chain, database: Database): Promise<void> => 
 }
 
 const comparedColumns = (table: AuditedTable, hasLogs: boolean): string[] =>
-  columnsOf(table, 'view', 'block', 'text', ...(hasLogs ? (['log'] as const) : []))
+  columnsOf(table, 'view', 'state', 'block', ...(hasLogs ? (['log'] as const) : []))
 
 const allTables = Object.keys(auditedTables) as AuditedTable[]
 

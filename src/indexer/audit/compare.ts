@@ -29,8 +29,6 @@ export type Difference = {
   readonly created: readonly string[]
   /** Differences of the observation; empty while the refresh queue knows that it is outdated. */
   readonly observed: readonly string[]
-  /** Stored texts that differ from a new rendering of their columns. */
-  readonly texts: readonly string[]
 }
 
 /** The number of compared rows of a table, and of compared values in them. */
@@ -121,27 +119,9 @@ const differentSettlement = (id: bigint, row: AuditedRow | undefined, event: Aud
   return [`settlements ${id}: type is ${row.type} in the index, reverted on the chain`]
 }
 
-/** Compares stored texts with a new rendering of the same columns. */
-const differentTexts = (
-  table: AuditedTable,
-  id: bigint,
-  row: AuditedRow | undefined,
-  rendered: AuditedRow | undefined,
-): string[] =>
-  columnsOf(table, 'text').flatMap((column) =>
-    row === undefined || rendered === undefined || row[column] === rendered[column]
-      ? []
-      : [`${table} ${id}: ${column} is ${row[column]} in the index, ${rendered[column]} after a new rendering`],
-  )
-
-const countsOf = (table: AuditedTable, rows: number, texts: number): Counts => ({
-  rows,
-  values: rows * columnsOf(table, 'view').length + texts * columnsOf(table, 'text').length,
-})
-
 /**
  * Compares the rows of entities, column by column, with the return values of the chain's views at the block at which
- * the rows were read, and stored texts with a new rendering of their columns. Throws as `Chain.readAt` does.
+ * the rows were read. Throws as `Chain.readAt` does.
  *
  * @example await compareRows({ chain, log }, 'deposit', [1n, 2n], indexedRows)
  */
@@ -149,7 +129,7 @@ export const compareRows = async (
   deps: Deps,
   kind: AuditedKind,
   ids: readonly bigint[],
-  { anchor, rows, rendered, waiting }: IndexedRows,
+  { anchor, rows, waiting }: IndexedRows,
 ): Promise<Comparison> => {
   const { records, observed } = await readChainState(deps, anchor, kind, ids)
   const created = kind === 'chain' ? null : tablesOf[kind][0]
@@ -166,6 +146,9 @@ export const compareRows = async (
         : [
             ...differentRows(state, id, rows[state]?.get(id), now),
             ...(kind === 'event' ? differentSettlement(id, rows.settlements?.get(id), now) : []),
+            ...(created === null || row === null
+              ? []
+              : differentValues(created, id, row, now, columnsOf(created, 'state'))),
           ]
     const isWaiting = waiting.has(id) && different.length > 0
     return {
@@ -174,8 +157,6 @@ export const compareRows = async (
         ...{ kind, id, row, record },
         created: created === null ? [] : differentRows(created, id, row, factRow(record)),
         observed: isWaiting ? [] : different,
-        // Columns and text were stored together, so they are also compared while the entity waits in the refresh queue.
-        texts: differentTexts(state, id, rows[state]?.get(id), rendered.get(id)),
       },
     }
   })
@@ -188,15 +169,15 @@ export const compareRows = async (
       tablesOf[kind].map((table) => {
         const isCreated = table === created
         const compared = exists.filter((id) => (isCreated || onChain?.has(id)) && rows[table]?.has(id))
-        return [table, countsOf(table, compared.length, rendered.size)]
+        const values = compared.length * columnsOf(table, 'view', 'state').length
+        return [table, { rows: compared.length, values }]
       }),
     ),
   }
 }
 
 /** All descriptions of a difference. */
-export const describe = ({
-  created,
-  observed,
-  texts,
-}: Pick<Difference, 'created' | 'observed' | 'texts'>): string[] => [...created, ...observed, ...texts]
+export const describe = ({ created, observed }: Pick<Difference, 'created' | 'observed'>): string[] => [
+  ...created,
+  ...observed,
+]

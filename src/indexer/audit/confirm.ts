@@ -3,7 +3,6 @@ import { createUncachedReader } from '../../chain/read.ts'
 import type { AuditedKind } from '../../db/index/audit-rows.ts'
 import { type Part, readPart } from '../../db/index/audits.ts'
 import type { Database } from '../../db/pool.ts'
-import { createRenderer } from '../../db/rendering.ts'
 import { isUnavailable, unavailable } from '../../lib/errors.ts'
 import { sleep } from '../../lib/lifecycle.ts'
 import type { Logger } from '../../lib/log.ts'
@@ -57,7 +56,7 @@ const compareOnce = async (
   kind: AuditedKind,
   choose: (last: bigint | null) => readonly bigint[],
 ): Promise<ComparedPart> => {
-  const part = await readPart(database, chain.chainId, createRenderer(chain.deployment), kind, choose)
+  const part = await readPart(database, chain.chainId, kind, choose)
   if (part === null) throw unavailable(`chain ${chain.chainId} is not indexed yet`)
   if (!part.isComplete) throw unavailable(`the index of chain ${chain.chainId} is being built`)
   const comparison = await compareRows({ chain, log }, kind, part.ids, part)

@@ -3,6 +3,7 @@ import { isRevert } from '../../chain/rpc/errors.ts'
 import { viewCall } from '../../chain/rpc/requests.ts'
 import { blockAfter } from '../../db/index/audits.ts'
 import { putFact } from '../../db/index/facts.ts'
+import { keepPaymentTokens } from '../../db/index/observations.ts'
 import { requestRefresh } from '../../db/index/refresh-queue.ts'
 import type { DatedFact } from '../../db/index/write.ts'
 import type { Handle } from '../../db/pool.ts'
@@ -48,8 +49,6 @@ export type Verdict =
   | 'repairable'
   /** Both answers differ from the observation, so the entity is queued to be observed again, which replaces it. */
   | 'observed again'
-  /** A text differs from a new rendering, so it is deleted. */
-  | 'cleared'
   /** The answers disagree, or the chain lacks a row of the index: an operator has to decide. */
   | 'open'
 
@@ -78,6 +77,7 @@ export const repair = async (
 ): Promise<void> => {
   const { number: blockNumber, hash: blockHash, timestamp } = await blockAfter(handle, chainId, record, block)
   await putFact(handle, chainId, { ...record, blockNumber, blockHash, blockTimestamp: timestamp })
+  if (record.kind === 'event') await keepPaymentTokens(handle, chainId, [record.id])
   await requestRefresh(handle, chainId, [
     { subject: record.kind, id: record.id },
     record.kind === 'event' ? { subject: 'chain', id: 0n } : { subject: 'event', id: record.eventId },

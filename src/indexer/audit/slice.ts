@@ -1,12 +1,11 @@
 import type { Chain } from '../../chain/chain.ts'
 import { announce } from '../../db/changes/changes.ts'
 import { touchingAll } from '../../db/changes/scopes.ts'
-import { type AuditedKind, clearTexts } from '../../db/index/audit-rows.ts'
+import type { AuditedKind } from '../../db/index/audit-rows.ts'
 import { type Findings, readPart, readSlice, type Slice, saveSlice } from '../../db/index/audits.ts'
 import { AnchorLost, holdAnchor } from '../../db/index/progress.ts'
 import { lockRefreshQueue, type RefreshSubject, requestRefresh } from '../../db/index/refresh-queue.ts'
 import type { Database } from '../../db/pool.ts'
-import { createRenderer } from '../../db/rendering.ts'
 import { isUnavailable } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
 import { type Comparison, compareRows, type Difference, describe } from './compare.ts'
@@ -38,17 +37,14 @@ type Decided = Difference & { readonly verdict: Verdict }
 export const auditSlice = async ({ chain, database, confirm, signal, size = SIZE, log }: Deps): Promise<boolean> => {
   const { chainId } = chain
   try {
-    const slice = await readSlice(database, chainId, createRenderer(chain.deployment), size)
+    const slice = await readSlice(database, chainId, size)
     if (slice === null) return false
     const compared = await compareRows({ chain, log }, slice.kind, slice.ids, slice)
     const again = { chain: withoutCache(chain), log }
     const decided: Decided[] = []
     for (const it of compared.differences) {
       if (signal?.aborted) return false
-      const { texts, ...ofChain } = it
-      if (texts.length > 0) decided.push({ ...it, created: [], observed: [], verdict: 'cleared' })
-      if (it.created.length + it.observed.length > 0)
-        decided.push(await decideEntity(again, slice, { ...ofChain, texts: [] }, confirm))
+      decided.push(await decideEntity(again, slice, it, confirm))
     }
     // The protocol's own state is one row, which is compared with the first slice of events.
     if (slice.kind === 'event' && slice.nextId === 0n) decided.push(...(await decideProtocol({ chain, database, log })))
@@ -89,7 +85,7 @@ const decideProtocol = async ({
   log,
 }: Reading & { readonly database: Database }): Promise<Decided[]> => {
   const ids = [BigInt(chain.chainId)]
-  const part = await readPart(database, chain.chainId, createRenderer(chain.deployment), 'chain', () => ids)
+  const part = await readPart(database, chain.chainId, 'chain', () => ids)
   if (part === null) return []
   const { differences } = await compareRows({ chain, log }, 'chain', ids, part)
   return Promise.all(differences.map((it) => decideObserved({ chain: withoutCache(chain), log }, part, it)))
@@ -107,12 +103,11 @@ const store = (
   const open = decided.filter(({ verdict }) => verdict !== 'withdrawn')
   const records = decided.flatMap(({ verdict, record }) => (verdict === 'repairable' && record ? [record] : []))
   const again = decided.filter(({ verdict }) => verdict === 'observed again')
-  const cleared = decided.filter(({ verdict }) => verdict === 'cleared')
   const last = open.at(-1)
   const found: Findings = {
     compared: Math.max(onChain, slice.rowCount),
     differences: open.length,
-    repaired: records.length + again.length + cleared.length,
+    repaired: records.length + again.length,
     lastDifference: last === undefined ? null : describe(last).join('; '),
   }
   return database.transaction(async (handle) => {
@@ -120,14 +115,13 @@ const store = (
     await holdAnchor(handle, chainId, slice.anchor)
     if (!(await saveSlice(handle, chainId, slice, found))) return false
     for (const record of records) await repair(handle, chainId, slice.anchor, record)
-    for (const { id } of cleared) await clearTexts(handle, slice.kind, chainId, id)
     await requestRefresh(
       handle,
       chainId,
       again.map(({ kind, id }) => subjectOf(kind, id)),
     )
     // The scopes of the wrong row, such as its former owner, are unknown, so everything counts as changed.
-    if (records.length + cleared.length > 0) await announce(handle, chainId, touchingAll('repaired'))
+    if (records.length > 0) await announce(handle, chainId, touchingAll('repaired'))
     return true
   })
 }
@@ -136,7 +130,6 @@ const store = (
 const repairs: Readonly<Record<Exclude<Verdict, 'withdrawn'>, boolean | string>> = {
   repairable: true,
   'observed again': 'queued to be observed again',
-  cleared: 'text deleted, so the row is rendered from its columns',
   open: false,
 }
 

@@ -148,7 +148,7 @@ const columnsBy = (...hows: readonly Comparison[]): string[] =>
   })
 
 /** The columns that the continuous audit compares, and those that it does not. */
-const compares = columnsBy('key', 'view', 'text')
+const compares = columnsBy('key', 'view', 'state')
 const notCompared = columnsBy('log', 'block', 'own')
 
 const auditOf = ({ audit }: IndexHealth): z.output<typeof Audit> | null =>

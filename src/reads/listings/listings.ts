@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type Filters, needsObservations } from '../../db/queries/filters.ts'
-import { type ListingRows, type ListQuery, placeOf } from '../../db/queries/listings.ts'
+import type { ListingRows, ListQuery } from '../../db/queries/listings.ts'
 import { invalidField, unavailable } from '../../lib/errors.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import type { Kind } from '../../protocol/entities.ts'
@@ -10,7 +10,7 @@ import { blockFields, indexFreshness, isStale, type Provenance, refreshingOf } f
 import { lagOfTip } from '../lag/lag.ts'
 import { chainOf } from '../read.ts'
 import { DepositsQuery, EventsQuery, type ListingQuery, PositionsQuery } from './query.ts'
-import { DepositRow, EventRow, type ListingMeta, PositionRow } from './records.ts'
+import { DepositRow, EventRow, type ListingMeta, PositionRow, type Row } from './records.ts'
 import { chainsOf } from './resource.ts'
 import { rowsOf } from './rows.ts'
 import type { ListSources } from './sources.ts'
@@ -31,8 +31,8 @@ export const listings: readonly Listing[] = [
 
 const DEFAULT_LIMIT = 50
 
-/** A page: its rows as JSON, and its metadata. */
-export type Page = Provenance & { readonly rows: readonly string[]; readonly meta: ListingMeta }
+/** A page: its rows and its metadata. */
+export type Page = Provenance & { readonly rows: readonly Row[]; readonly meta: ListingMeta }
 
 const toLower = (letter: string): string => letter.toLowerCase()
 
@@ -58,8 +58,8 @@ const nameOf = (path: string, chains: readonly ChainId[], query: ListingQuery, f
   return [path, chains, sort, order, finality, ...set].join(' ')
 }
 
-const nextQuery = ({ lists }: ListSources, { chainId, after, bound, rollback }: ChainCursor): ListQuery => ({
-  ...{ chainId, after, rollback, upTo: bound.number, now: bound.timestamp, renderKey: lists.renderer(chainId).key },
+const nextQuery = ({ chainId, after, bound, rollback }: ChainCursor): ListQuery => ({
+  ...{ chainId, after, rollback, upTo: bound.number, now: bound.timestamp },
 })
 
 const firstQuery = async (sources: ListSources, chainId: ChainId, finality: ListingQuery['finality']) => {
@@ -70,7 +70,6 @@ const firstQuery = async (sources: ListSources, chainId: ChainId, finality: List
     upTo: final?.number ?? null,
     now: final?.timestamp ?? null,
     rollback: null,
-    renderKey: sources.lists.renderer(chainId).key,
   }
   return { query, final }
 }
@@ -83,20 +82,23 @@ const cursorsAfter = (
   previousCursors: readonly ChainCursor[],
   { tips }: ListingRows,
   rows: ListingRows['rows'],
+  byExpiry: boolean,
 ): ChainCursor[] =>
   queries.map(({ query: { chainId }, final }) => {
     const tip = tips.find((it) => it.chainId === chainId)
     if (tip === undefined) throw unavailable(`chain ${chainId} is not indexed yet`)
     const previous = previousCursors.find((it) => it.chainId === chainId)
-    const text = rows.findLast((row) => row.startsWith(`${chainId},`))
-    const last = text === undefined ? undefined : placeOf(text)
-    const after = last === undefined ? (previous?.after ?? null) : { id: BigInt(last.id), key: last.key }
+    const last = rows.findLast((row) => row.chainId === chainId)
+    const after =
+      last === undefined
+        ? (previous?.after ?? null)
+        : { id: BigInt(last.id), key: byExpiry ? (last.expiryDate ?? '') : '' }
     if (previous !== undefined) return { ...previous, after }
     const bound = final !== null && final.number < tip.block.number ? final : tip.block
     return { chainId, after, bound, rollback: tip.rollback }
   })
 
-/** Renders the rows of a page, and reports the blocks that they are as of. */
+/** Makes the rows of a page, and reports the blocks that they are as of. */
 const pageOf = async (
   sources: ListSources,
   listing: Listing,
@@ -139,9 +141,9 @@ const byIds = async (
   const found = await sources.lists.listings.byIds({
     ...{ kind: listing.kind, include, query: first.query, ids: ids.map(BigInt) },
   })
-  const cursors = cursorsAfter([first], [], found, [])
+  const cursors = cursorsAfter([first], [], found, [], false)
   const { asOf, ...page } = await pageOf(sources, listing, query, { found, rows: found.rows, cursors })
-  const foundIds = new Set(found.rows.map((row) => placeOf(row).id))
+  const foundIds = new Set(found.rows.map(({ id }) => id))
   const missing = ids.filter((id) => !foundIds.has(String(id)))
   return { ...page, meta: { limit: ids.length, hasMore: false, nextCursor: null, asOf, missing } }
 }
@@ -158,7 +160,7 @@ const anyPage = async (sources: ListSources, listing: Listing, query: ListingQue
   const queries: ChainQuery[] =
     cursor === undefined
       ? await Promise.all(chains.map((id) => firstQuery(sources, id, query.finality)))
-      : previousCursors.map((position) => ({ query: nextQuery(sources, position), final: null }))
+      : previousCursors.map((position) => ({ query: nextQuery(position), final: null }))
   const found = await sources.lists.listings.page({
     ...{ kind: listing.kind, queries: queries.map(({ query }) => query), filters, sort, order, include, count },
     deployments: chains.map((chainId) => chainOf(sources.chains, chainId).deployment),
@@ -167,7 +169,7 @@ const anyPage = async (sources: ListSources, listing: Listing, query: ListingQue
   })
   const hasMore = found.rows.length > limit
   const rows = found.rows.slice(0, limit)
-  const cursors = cursorsAfter(queries, previousCursors, found, rows)
+  const cursors = cursorsAfter(queries, previousCursors, found, rows, sort === 'expiry')
   const { asOf, ...page } = await pageOf(sources, listing, query, { found, rows, cursors })
   const nextCursor = hasMore ? encodeCursor(name, cursors) : null
   return { ...page, meta: { limit, hasMore, nextCursor, asOf, ...(found.total !== null && { total: found.total }) } }

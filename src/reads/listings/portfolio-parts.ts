@@ -40,11 +40,11 @@ export const portfoliosInParts = async (
   const unique = [...new Set(asked.wallets)]
   const parts = await readParts(unique, (wallets) => portfoliosOf(sources, { ...asked, wallets }))
   const records = parts.flatMap((part) => part.records)
-  const recordOf = new Map(unique.map((wallet, nth) => [wallet, records[nth] ?? '']))
+  const recordOf = new Map(records.map((record) => [record.wallet, record]))
   return {
     isIndexed: parts.every(({ isIndexed }) => isIndexed),
     refreshing: [...new Set(parts.flatMap(({ refreshing }) => refreshing))],
-    records: asked.wallets.map((wallet) => recordOf.get(wallet) ?? ''),
+    records: asked.wallets.flatMap((wallet) => recordOf.get(wallet) ?? []),
     freshness: parts.map(({ freshness }) => freshness).reduce(older),
   }
 }

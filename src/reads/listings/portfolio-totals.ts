@@ -1,3 +1,4 @@
+import type { Address } from 'viem'
 import type { z } from 'zod'
 import { figureNames, type Holding, type Sums } from '../../db/queries/portfolios.ts'
 import type { ChainId } from '../../protocol/chains.ts'
@@ -6,11 +7,14 @@ import { type Kind, kinds } from '../../protocol/entities.ts'
 import { decimal } from '../../protocol/response-fields.ts'
 import type { Token } from '../../protocol/tokens.ts'
 import { claims, type Portfolio } from './portfolio-records.ts'
+import type { Row } from './records.ts'
 
 export type Claimable = z.output<typeof Portfolio>['claimables'][number]
 
-/** A holding and its rendered row. */
-export type HeldRow = { readonly holding: Holding; readonly row: string }
+type Totals = z.output<typeof Portfolio>['totals']
+
+/** A holding and its row as the portfolio shows it. */
+type HeldRow = { readonly holding: Holding; readonly row: Row }
 
 /** The rows of a wallet by kind. */
 export type Holdings = Readonly<Record<Kind, HeldRow[]>>
@@ -24,31 +28,24 @@ const allFigures = (['position', 'deposit', 'event'] as const).flatMap((kind) =>
 
 const isClaim = (figure: string): figure is keyof typeof claims => figure in claims
 
-const tokenIn = (row: string): Token & { readonly chainId: ChainId } => JSON.parse(row)
-
 /** Totals by chain and token, to which amounts are added. */
 const createTotals = () => {
   const totals = new Map<string, Total>()
   return {
-    /** The total of a token. `describe` is called for the first amount only. */
-    of(chainId: string, hex: string, describe: () => Token): Total {
-      const key = `${chainId} ${hex}`
+    of({ chainId, token, symbol, decimals }: Token & { readonly chainId: ChainId }): Total {
+      const key = `${chainId} ${token}`
       const known = totals.get(key)
       if (known !== undefined) return known
-      const { token, symbol, decimals } = describe()
-      const total: Total = {
-        chainId: Number(chainId),
-        token: { token, symbol, decimals },
-        sums: new Map(allFigures.map((name) => [name, 0n])),
-      }
+      const sums = new Map(allFigures.map((name) => [name, 0n]))
+      const total: Total = { chainId, token: { token, symbol, decimals }, sums }
       totals.set(key, total)
       return total
     },
-    records: (): object[] =>
+    records: () =>
       [...totals.values()].map(({ chainId, token, sums }) => ({
         ...{ chainId, ...token },
         ...Object.fromEntries([...sums].map(([name, amount]) => [name, amount.toString()])),
-      })),
+      })) as Totals,
   }
 }
 
@@ -57,7 +54,7 @@ const add = ({ sums }: Total, figure: string, amount: bigint): void =>
 
 const claimableOf = (
   { chainId, token }: Total,
-  { id, feeRate }: Holding,
+  { feeRate, row: { id } }: Holding,
   figure: keyof typeof claims,
   amount: bigint,
 ) => {
@@ -68,17 +65,15 @@ const claimableOf = (
 }
 
 /** The totals per token, and the claimable amounts, of a wallet's rows. */
-export const totalsOf = (rows: Holdings): { totals: object[]; claimables: Claimable[] } => {
+export const totalsOf = (rows: Holdings): { totals: Totals; claimables: Claimable[] } => {
   const totals = createTotals()
   const claimables: Claimable[] = []
   for (const kind of kinds) {
     const names = figureNames[kind]
     for (const { holding, row } of rows[kind]) {
-      const { chainId, token: hex, figures } = holding
-      // Until the event is read for the first time, only the row has the token.
-      const total = totals.of(chainId, hex || tokenIn(row).token.slice(2).toLowerCase(), () => tokenIn(row))
+      const total = totals.of({ ...row, token: row.token as Address })
       for (let at = 0; at < names.length; at += 1) {
-        const [figure, amount = 0n] = [names[at], figures[at]]
+        const [figure, amount = 0n] = [names[at], holding.figures[at]]
         if (figure === undefined || amount === 0n) continue
         add(total, figure, amount)
         if (isClaim(figure)) claimables.push(claimableOf(total, holding, figure, amount))
@@ -89,10 +84,10 @@ export const totalsOf = (rows: Holdings): { totals: object[]; claimables: Claima
 }
 
 /** The totals per token of all entities of a wallet, of which the response has only some rows. */
-export const totalsOfSums = (sums: readonly TokenSums[]): object[] => {
+export const totalsOfSums = (sums: readonly TokenSums[]): Totals => {
   const totals = createTotals()
-  for (const { kind, chainId, token, figures, shownToken } of sums) {
-    const total = totals.of(chainId, token, () => shownToken)
+  for (const { kind, chainId, figures, shownToken } of sums) {
+    const total = totals.of({ chainId, ...shownToken })
     for (const [at, figure] of figureNames[kind].entries()) add(total, figure, figures[at] ?? 0n)
   }
   return totals.records()

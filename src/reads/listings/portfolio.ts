@@ -1,6 +1,6 @@
-import { type Address, getAddress } from 'viem'
+import type { Address } from 'viem'
 import type { z } from 'zod'
-import { type Holding, type PortfolioRows, parseHolding, type Sums } from '../../db/queries/portfolios.ts'
+import type { Holding, PortfolioRows, Sums } from '../../db/queries/portfolios.ts'
 import { unavailable } from '../../lib/errors.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import { type Kind, kinds, perKind } from '../../protocol/entities.ts'
@@ -11,17 +11,10 @@ import { blockFields, indexFreshness, isStale, type Provenance, refreshingOf } f
 import { lagOfTip } from '../lag/lag.ts'
 import { chainOf } from '../read.ts'
 import type { Portfolio } from './portfolio-records.ts'
-import {
-  type Claimable,
-  type HeldRow,
-  type Holdings,
-  type TokenSums,
-  totalsOf,
-  totalsOfSums,
-} from './portfolio-totals.ts'
+import { type Claimable, type Holdings, type TokenSums, totalsOf, totalsOfSums } from './portfolio-totals.ts'
 import { chainsOf } from './resource.ts'
 import { createRowTurns, type RowTurns } from './row-turns.ts'
-import { rowsOf, tokenOf } from './rows.ts'
+import { rowsOf } from './rows.ts'
 import type { ListSources } from './sources.ts'
 
 type PortfolioRecord = z.output<typeof Portfolio>
@@ -45,27 +38,34 @@ const chainPart = (
   return { chainId, status, ...blockFields(tip.block), lagSeconds }
 }
 
-/** Joins rows with `+=`, which copies them once, when the body is written. `join` would copy them at every level. */
-const joinRows = (rows: readonly HeldRow[]): string => {
-  let text = ''
-  for (const { row } of rows) text += text === '' ? row : `,${row}`
-  return text
-}
-
 /** What the portfolio of a wallet with more rows than the response has is made of in addition. */
 type Cut = { readonly sums: readonly TokenSums[]; readonly hasAllClaims: boolean }
 
-/** Renders a wallet's portfolio as JSON. */
-const recordOf = (wallet: Address, chains: readonly ChainPart[], holdings: Holdings, cut: Cut | null): string => {
-  const rows = (kind: Kind): string => `[${joinRows(holdings[kind])}]`
-  const { totals: ofRows, claimables } = totalsOf(holdings)
-  const totals = cut === null ? ofRows : totalsOfSums(cut.sums)
-  return `{"wallet":"${wallet}","chains":${JSON.stringify(chains)},"positions":${rows('position')},"deposits":${rows('deposit')},"events":${rows('event')},"totals":${JSON.stringify(totals)},"claimables":${JSON.stringify(claimables)},"claimablesComplete":${cut?.hasAllClaims ?? true},"complete":${cut === null}}`
+/** Makes a wallet's portfolio. */
+const recordOf = (
+  wallet: Address,
+  chains: readonly ChainPart[],
+  holdings: Holdings,
+  cut: Cut | null,
+): PortfolioRecord => {
+  const rows = <T>(kind: Kind): T[] => holdings[kind].map(({ row }) => row as T)
+  const { totals, claimables } = totalsOf(holdings)
+  return {
+    wallet,
+    chains: [...chains],
+    positions: rows('position'),
+    deposits: rows('deposit'),
+    events: rows('event'),
+    totals: cut === null ? totals : totalsOfSums(cut.sums),
+    claimables,
+    claimablesComplete: cut?.hasAllClaims ?? true,
+    complete: cut === null,
+  }
 }
 
 /** Whether one holding is left out before another: the oldest that cannot be claimed first. */
 const isLess = (a: Holding, b: Holding): boolean =>
-  a.isClaimable === b.isClaimable ? BigInt(a.id) < BigInt(b.id) : b.isClaimable
+  a.isClaimable === b.isClaimable ? BigInt(a.row.id) < BigInt(b.row.id) : b.isClaimable
 
 /**
  * At most `limit` holdings of each wallet and chain, in their order, and the wallets that have more. There is at most
@@ -74,7 +74,7 @@ const isLess = (a: Holding, b: Holding): boolean =>
 const cutTo = (holdings: readonly Holding[], limit: number) => {
   const places = new Map<string, Holding[]>()
   for (const holding of holdings) {
-    const place = `${holding.wallet} ${holding.chainId}`
+    const place = `${holding.wallet} ${holding.row.chainId}`
     const those = places.get(place)
     if (those === undefined) places.set(place, [holding])
     else those.push(holding)
@@ -94,20 +94,17 @@ const readRows = async (
   maxRows: number,
   turns: RowTurns,
 ) => {
-  const parse = async (lines: readonly string[]): Promise<Holding[]> => {
-    const holdings: Holding[] = []
-    for await (const part of turns.partsOf(lines)) holdings.push(...part.map(parseHolding))
-    return holdings
-  }
   // One row more than the portfolio has shows whether there are others.
   const limit = maxRows + 1
   const read = async (sums: boolean) => {
-    const found = await sources.lists.portfolios.of({ ...query, limit, sums })
-    const cuts = {
-      event: cutTo(await parse(found.holdings.event), maxRows),
-      deposit: cutTo(await parse(found.holdings.deposit), maxRows),
-      position: cutTo(await parse(found.holdings.position), maxRows),
+    const { parse, ...found } = await sources.lists.portfolios.of({ ...query, limit, sums })
+    const cut = async (kind: Kind) => {
+      const holdings: Holding[] = []
+      for await (const part of turns.partsOf(found.holdings[kind]))
+        holdings.push(...part.map((cells) => parse(kind, cells)))
+      return cutTo(holdings, maxRows)
     }
+    const cuts = { event: await cut('event'), deposit: await cut('deposit'), position: await cut('position') }
     const cutWallets = new Set(kinds.flatMap((kind) => [...cuts[kind].cutWallets]))
     return { ...found, holdings: perKind((kind) => cuts[kind].kept), cutWallets }
   }
@@ -124,15 +121,16 @@ const cutOf = async (
   sources: ListSources,
   sums: readonly Sums[],
   maxRows: number,
-  unread: (chainId: string) => void,
+  unread: (chainId: ChainId) => void,
 ): Promise<Cut> => {
   const named = sums.map(async (sum): Promise<TokenSums[]> => {
-    if (sum.token === '') {
-      unread(sum.chainId)
+    const { chainId, token } = sum
+    if (token === null) {
+      unread(chainId)
       return []
     }
-    const address = getAddress(`0x${sum.token}`)
-    return [{ ...sum, shownToken: await tokenOf(sources, Number(sum.chainId), address, sum.stored) }]
+    const { lists } = sources
+    return [{ ...sum, shownToken: lists.token(chainId, token, sum) ?? (await lists.tokens.ask(chainId, token)) }]
   })
   const claims = new Map<string, number>()
   for (const { kind, chainId, claims: count } of sums) {
@@ -146,8 +144,7 @@ const cutOf = async (
   }
 }
 
-/** Portfolios as JSON. */
-export type Portfolios = Provenance & { readonly records: readonly string[] }
+export type Portfolios = Provenance & { readonly records: readonly PortfolioRecord[] }
 
 /**
  * Reads the portfolios of wallets, in their order. Throws `service_unavailable` when the database is out of reach, when
@@ -173,7 +170,7 @@ export const portfoliosOf = async (
   const activeOnly = asked.state !== 'all'
   const queried = chains.map((chainId) => {
     const { roundsCapitalUp } = profiles[chainOf(sources.chains, chainId).deployment.profile]
-    return { chainId, renderKey: sources.lists.renderer(chainId).key, roundsCapitalUp }
+    return { chainId, roundsCapitalUp }
   })
   const turns = createRowTurns()
   const found = await readRows(sources, { wallets, chains: queried, activeOnly, include }, maxRows, turns)
@@ -186,14 +183,17 @@ export const portfoliosOf = async (
     wallet,
     holdings: { event: [], deposit: [], position: [] },
   }))
-  const unread = new Set<string>()
+  const unread = new Set<ChainId>()
   let isIndexed = true
   for (const kind of kinds) {
     const shown = { kind, include: shownBy(kind, include) }
     for await (const holdings of turns.partsOf(found.holdings[kind])) {
-      const texts = holdings.map(({ text }) => text)
-      const onUnread = (at: number): void => void unread.add(holdings[at]?.chainId ?? '')
-      const made = await rowsOf(sources, shown, texts, atLeast === null ? onUnread : undefined)
+      const onUnread = (at: number): void => {
+        const chainId = holdings[at]?.row.chainId
+        if (chainId !== undefined) unread.add(chainId)
+      }
+      const rows = holdings.map(({ row }) => row)
+      const made = await rowsOf(sources, shown, rows, atLeast === null ? onUnread : undefined)
       isIndexed &&= made.isIndexed
       for (const [at, holding] of holdings.entries()) {
         const row = made.rows[at]
@@ -208,8 +208,8 @@ export const portfoliosOf = async (
     if (wallet !== undefined)
       cuts.set(wallet, await cutOf(sources, sums, maxRows, (chainId) => void unread.add(chainId)))
   }
-  const parts = chains.map((chainId) => chainPart(sources, chainId, found, !unread.has(String(chainId))))
-  const records = new Map<Address, string>()
+  const parts = chains.map((chainId) => chainPart(sources, chainId, found, !unread.has(chainId)))
+  const records = new Map<Address, PortfolioRecord>()
   for (const { wallet, holdings } of owners) {
     await turns.wait(kinds.reduce((rows, kind) => rows + holdings[kind].length, 0))
     records.set(wallet, recordOf(wallet, parts, holdings, cuts.get(wallet) ?? null))
@@ -217,7 +217,7 @@ export const portfoliosOf = async (
   return {
     isIndexed,
     refreshing: refreshingOf(found.tips),
-    records: asked.wallets.map((wallet) => records.get(wallet) ?? ''),
+    records: asked.wallets.flatMap((wallet) => records.get(wallet) ?? []),
     freshness: indexFreshness(
       found.tips.map(({ block }) => block),
       parts.map(({ lagSeconds }) => lagSeconds),
@@ -230,10 +230,10 @@ export const portfoliosOf = async (
 export type WalletClaimable = Claimable & { readonly wallet: Address; readonly eventId: number }
 
 /** What wallets can claim, by their portfolios, with the events, and whether these are all claims. */
-export const claimablesIn = ({ records }: Pick<Portfolios, 'records'>) => {
-  const portfolios = records.map((record) => JSON.parse(record) as PortfolioRecord)
-  return { claimables: portfolios.flatMap(claimsIn), isComplete: portfolios.every((it) => it.claimablesComplete) }
-}
+export const claimablesIn = ({ records }: Pick<Portfolios, 'records'>) => ({
+  claimables: records.flatMap(claimsIn),
+  isComplete: records.every((it) => it.claimablesComplete),
+})
 
 const claimsIn = ({ wallet, claimables, positions, deposits }: PortfolioRecord): readonly WalletClaimable[] => {
   type Member = { readonly chainId: ChainId; readonly id: number; readonly eventId: number }

@@ -93,6 +93,9 @@ export const PositionRow = z
   })
   .meta({ id: 'PositionRow' })
 
+/** A row as a list shows it. With the inclusion `value`, it has the terms of its event until it is valued. */
+export type Row = z.output<typeof EventRow> | z.output<typeof DepositRow> | z.output<typeof PositionRow>
+
 export const LagSeconds = Integer.nullable().meta({
   description: 'How far the index is behind the chain, in seconds; null while the worker has not seen the chain',
 })

@@ -1,177 +1,160 @@
-import type { Address } from 'viem'
-import {
-  hasRecords,
-  hasSummary,
-  parseColumns,
-  parseRate,
-  parseSettlement,
-  type RowColumns,
-} from '../../db/queries/rows.ts'
-import { UNIT } from '../../db/rendering.ts'
-import { storedEntity } from '../../db/stored.ts'
+import type { z } from 'zod'
+import type { ListRow } from '../../db/queries/rows.ts'
 import { isUnavailable } from '../../lib/errors.ts'
 import type { ChainId } from '../../protocol/chains.ts'
-import type { FeeRate } from '../../protocol/claim-fees.ts'
+import { payout } from '../../protocol/claim-fees.ts'
 import type { Kind } from '../../protocol/entities.ts'
 import * as record from '../../protocol/records.ts'
-import {
-  type Inclusion,
-  inclusions,
-  inclusionTexts,
-  payoutText,
-  rowText,
-  showsValues,
-  storedSummaryTexts,
-  summaryTexts,
-  withInclusions,
-} from '../../protocol/rows.ts'
+import { integer } from '../../protocol/response-fields.ts'
+import { type EventViews, eventFields, fieldsOf, type Inclusion, showsValues } from '../../protocol/rows.ts'
 import type { Token } from '../../protocol/tokens.ts'
 import { fromChain } from '../entities/entity.ts'
 import * as subject from '../entities/subjects.ts'
 import { chainOf } from '../read.ts'
+import type { Row } from './records.ts'
 import type { ListSources } from './sources.ts'
 import { withValues } from './values.ts'
 
 type Asked<K extends Kind = Kind> = { readonly kind: K; readonly include: readonly Inclusion[] }
 
-/** A token as rows show it. A token that the worker has not stored yet is read from the chain. */
-export const tokenOf = async ({ lists }: ListSources, chainId: ChainId, address: Address, stored: Token | null) =>
-  lists.renderer(chainId).token(address, new Map(stored && [[stored.token, stored]])) ??
-  lists.tokens.ask(chainId, address)
+type EventFields = ReturnType<typeof eventFields>
 
-/** The text of the payout, if it is wanted. Only rows of positions can have it. */
-const payoutOf = (include: readonly Inclusion[], row: string, feeRate: FeeRate): string[] =>
-  include.includes('payout') ? [payoutText(row, feeRate)] : []
+type PositionRecord = z.output<typeof record.Position>
 
-/** Reads a row from the chain whose views the index has not read yet; null when a reorg has removed it. */
-const readRow = async (
-  sources: ListSources,
-  { kind, include }: Asked,
-  { fact, event, token, feeRate }: RowColumns<Kind>,
-): Promise<string | null> => {
-  const { chainId } = fact
-  const id = Number(fact.id)
-  const eventId = 'eventId' in fact ? Number(fact.eventId) : id
-  const found = await fromChain(sources, subject.event, { chainId, id: eventId }, undefined, (views, time) => ({
-    ...views,
-    time,
-  }))
-  if ('missing' in found) return null
-  const own = {
-    event: async () => ({ data: record.eventCore(found.data) }),
-    deposit: () => fromChain(sources, subject.deposit, { chainId, id }, undefined, record.deposit),
-    position: () => fromChain(sources, subject.position, { chainId, id }, undefined, record.position),
+type Mutable<T> = T extends unknown ? { -readonly [F in keyof T]: T[F] } : never
+
+/** Reads the event of a row from the chain; null when it does not exist. */
+const eventFromChain = async (sources: ListSources, { chainId, eventId }: ListRow) => {
+  const id = { chainId, id: Number(eventId) }
+  const found = await fromChain(sources, subject.event, id, undefined, (views, time) => ({ ...views, time }))
+  return 'missing' in found ? null : found.data
+}
+
+type EventOnChain = NonNullable<Awaited<ReturnType<typeof eventFromChain>>>
+
+/** Makes rows of a page from what the index or a node has of them. */
+const createRows = <K extends Kind>(sources: ListSources, { kind, include }: Asked<K>) => {
+  const { chains, lists } = sources
+  const fields = fieldsOf(include)
+  const showsEvent = fields.some((name) => name !== 'payout')
+  const made = new Map<string, EventFields>()
+  const onChain = new Map<string, ReturnType<typeof eventFromChain>>()
+
+  const shownOf = (views: EventViews, chainId: ChainId): EventFields =>
+    eventFields(views, chainOf(chains, chainId).deployment.profile, fields)
+
+  /** What rows show of an event, made once: most rows of a page are of few events. Null before it is observed. */
+  const ofEvent = (row: ListRow<K>): EventFields | null => {
+    if (!showsEvent) return {}
+    const key = `${row.chainId} ${row.eventId}`
+    const known = made.get(key)
+    if (known !== undefined) return known
+    const views = row.event()
+    const shown = views && shownOf(views, row.chainId)
+    if (shown !== null) made.set(key, shown)
+    return shown
   }
-  const entity = await own[kind]()
-  if ('missing' in entity) return null
-  const { deployment } = chainOf(sources.chains, chainId)
-  const { paymentToken } = found.data
-  const isStored = event?.paymentToken === paymentToken
-  const text = rowText(entity.data, fact, await tokenOf(sources, chainId, paymentToken, isStored ? token : null))
-  return withInclusions(
-    text,
-    () => [
-      ...inclusionTexts(found.data, deployment.profile),
-      ...summaryTexts(found.data),
-      ...payoutOf(include, text, feeRate),
-    ],
-    include,
-  )
-}
 
-/** Renders a row from its columns. */
-const renderRow = async <K extends Kind>(
-  sources: ListSources,
-  asked: Asked<K>,
-  columns: RowColumns<K>,
-): Promise<string | null> => {
-  const { fact, seen, event, eventSeen, token, feeRate } = columns
-  if (seen === null || event === null || eventSeen === null) return readRow(sources, asked, columns)
-  const { chainId } = fact
-  const renderer = sources.lists.renderer(chainId)
-  const text = renderer.row(asked.kind, fact, seen, await tokenOf(sources, chainId, eventSeen.paymentToken, token))
-  return withInclusions(
-    text,
-    () => [
-      ...renderer.inclusions(event, eventSeen),
-      ...summaryTexts({ ...storedEntity('event', event, eventSeen), time: eventSeen.blockTimestamp }),
-      ...payoutOf(asked.include, text, feeRate),
-    ],
-    asked.include,
-  )
-}
-
-/** Returns the texts of an event's summary and terms, and keeps them: most rows of a page are of few events. */
-const createSummaries = () => {
-  const summaries = new Map<string, readonly string[]>()
-  return ([event = '', settlement = '']: readonly string[]): readonly string[] => {
-    const key = event + settlement
-    const texts = summaries.get(key) ?? storedSummaryTexts(event, parseSettlement(settlement))
-    summaries.set(key, texts)
-    return texts
+  /** Adds to a new record what rows have in addition. Copies of records of several kinds would take longer. */
+  const rowOf = (row: ListRow<K>, entity: object, { token, symbol, decimals }: Token, event: EventFields): Row => {
+    const made = entity as Mutable<Row>
+    made.chainId = row.chainId
+    made.createdBlock = integer(row.blockNumber)
+    made.createdTx = row.txHash
+    made.token = token
+    made.symbol = symbol
+    made.decimals = decimals
+    if (fields.includes('payout')) Object.assign(made, { payout: payout(entity as PositionRecord, row.feeRate) })
+    return fields.length === 0 ? made : Object.assign(made, event)
   }
+
+  const readEvent = (row: ListRow<K>) => {
+    const key = `${row.chainId} ${row.eventId}`
+    const reading = onChain.get(key) ?? eventFromChain(sources, row)
+    onChain.set(key, reading)
+    return reading
+  }
+
+  const readEntity = async (row: ListRow<K>, event: EventOnChain): Promise<object | null> => {
+    const id = { chainId: row.chainId, id: Number(row.id) }
+    const read = {
+      event: async () => ({ data: record.eventCore(event) }),
+      deposit: () => fromChain(sources, subject.deposit, id, undefined, record.deposit),
+      position: () => fromChain(sources, subject.position, id, undefined, record.position),
+    }
+    const found = await read[kind]()
+    return 'missing' in found ? null : found.data
+  }
+
+  /** Reads a row from the chain; null when a reorg has removed it. */
+  const fromNodes = async (row: ListRow<K>): Promise<Row | null> => {
+    const { chainId } = row
+    const event = await readEvent(row)
+    const entity = event === null ? null : await readEntity(row, event)
+    if (event === null || entity === null) return null
+    const stored = event.paymentToken === row.token ? row : null
+    const token =
+      lists.token(chainId, event.paymentToken, stored) ?? (await lists.tokens.ask(chainId, event.paymentToken))
+    return rowOf(row, entity, token, shownOf(event, chainId))
+  }
+
+  /** Whether the index has everything that the row is made of, but perhaps the description of its token. */
+  const isIndexed = (row: ListRow<K>): boolean => row.views !== null && row.token !== null && ofEvent(row) !== null
+
+  /** Makes a row. A part that the index has not read yet is read from the chain. */
+  const make = (row: ListRow<K>): Row | Promise<Row | null> => {
+    const { chainId, views, token: address } = row
+    const event = ofEvent(row)
+    if (views === null || address === null || event === null) return fromNodes(row)
+    const withToken = (token: Token): Row => rowOf(row, record.entityRecord[kind](views), token, event)
+    const token = lists.token(chainId, address, row)
+    return token === null ? lists.tokens.ask(chainId, address).then(withToken) : withToken(token)
+  }
+
+  return { isIndexed, make }
 }
 
-/** The stored JSON of a row as the database returned it; null when the row has to be rendered. */
-const storedRow = (
-  row: string,
-  include: readonly Inclusion[],
-  summaryOf: ReturnType<typeof createSummaries>,
-): string | null => {
-  const start = row.indexOf(UNIT) + 1
-  if (row[start] === UNIT) return null
-  if (include.length === 0) return row.slice(start)
-  const [text = '', ...parts] = row.slice(start).split(UNIT)
-  const records = hasRecords(include) ? parts.splice(0, inclusions.length) : inclusions.map(() => '')
-  const summary = hasSummary(include) ? summaryOf(parts.splice(0, 2)) : ['', '']
-  const rate = parseRate(parts[0])
-  return withInclusions(text, () => [...records, ...summary, ...payoutOf(include, text, rate)], include)
-}
-
-type Rendered = { readonly rows: (string | null)[]; readonly isIndexed: boolean }
-
-/** Renders rows. With the inclusion `value`, rows have the terms to value their events by. */
-const renderRows = async (
-  sources: ListSources,
-  asked: Asked,
-  rows: readonly string[],
-  unread?: (at: number) => void,
-): Promise<Rendered> => {
-  const summaryOf = createSummaries()
-  const stored = rows.map((row) => storedRow(row, asked.include, summaryOf))
-  if (!stored.includes(null)) return { rows: stored, isIndexed: true }
-  let isIndexed = true
-  const found = await Promise.all(
-    stored.map(async (text, at) => {
-      if (text !== null) return text
-      const row = rows[at] ?? ''
-      const columns = parseColumns(asked.kind, row.slice(row.indexOf(UNIT) + 2))
-      isIndexed &&= columns.seen !== null && columns.eventSeen !== null
-      try {
-        return await renderRow(sources, asked, columns)
-      } catch (fault) {
-        if (unread === undefined || !isUnavailable(fault)) throw fault
-        unread(at)
-        return null
-      }
-    }),
-  )
-  return { rows: found, isIndexed }
-}
+/** Rows in the order of the page; null where a reorg has removed one, or where it could not be read. */
+type Made = { readonly rows: readonly (Row | null)[]; readonly isIndexed: boolean }
 
 /**
- * Returns rows as JSON, and whether all come from the index. A row is null when a reorg has removed it. A row whose
- * views the index has not read yet is read from the chain. When no node is in reach for that, `unread` is called with
- * the position of the row, and the row is null; without `unread`, the error is thrown.
+ * Makes rows, and reports whether all come from the index. A row whose views the index has not read yet is read from
+ * the chain; it is null when a reorg has removed it. When no node is in reach for that, `unread` is called with the
+ * position of the row, and the row is null; without `unread`, the error is thrown.
  */
 export const rowsOf = async (
   sources: ListSources,
   asked: Asked,
-  rows: readonly string[],
+  rows: readonly ListRow[],
   unread?: (at: number) => void,
-): Promise<Rendered> => {
-  const rendered = await renderRows(sources, asked, rows, unread)
-  if (!showsValues(asked.include)) return rendered
-  const allowsStale = asked.include.includes('stale-value')
-  return { ...rendered, rows: await withValues(sources.pricing, rendered.rows, allowsStale) }
+): Promise<Made> => {
+  const { isIndexed, make } = createRows(sources, asked)
+  const made = await allOf(
+    rows.map((row, at) => {
+      const result = attempt(() => make(row))
+      if (unread === undefined || !(result instanceof Promise)) return result
+      return result.catch((fault: unknown) => {
+        if (!isUnavailable(fault)) throw fault
+        unread(at)
+        return null
+      })
+    }),
+  )
+  const found = showsValues(asked.include)
+    ? await withValues(sources.pricing, made, asked.include.includes('stale-value'))
+    : made
+  return { rows: found, isIndexed: rows.every(isIndexed) }
 }
+
+/** Returns what `make` does, or a rejection if it throws: the promises of earlier rows are then handled too. */
+const attempt = <T>(make: () => T | Promise<T>): T | Promise<T> => {
+  try {
+    return make()
+  } catch (fault) {
+    return Promise.reject(fault)
+  }
+}
+
+/** Waits for values of which most are there already. */
+const allOf = async <T>(values: readonly (T | Promise<T>)[]): Promise<readonly T[]> =>
+  values.some((value) => value instanceof Promise) ? Promise.all(values) : (values as readonly T[])

@@ -6,7 +6,7 @@ import { MAX_RANGES, type RangeValue, ValueRange } from '../../pricing/messages.
 import { worstCasePayout } from '../../protocol/payoff.ts'
 import { ACTIVE, type Position, type valueTerms } from '../../protocol/records.ts'
 import { decimal } from '../../protocol/response-fields.ts'
-import type { PositionRow, valueReasons } from './records.ts'
+import type { PositionRow, Row, valueReasons } from './records.ts'
 
 /** A row whose `value` is still the terms of its event. */
 type Unvalued = z.output<typeof Position> & { readonly value: ReturnType<typeof valueTerms> }
@@ -62,27 +62,24 @@ const ask = async (pricing: Pick<PricingClient, 'values'>, ranges: ReadonlyMap<s
  */
 export const withValues = async (
   pricing: Pick<PricingClient, 'values'>,
-  rows: readonly (string | null)[],
+  rows: readonly (Row | null)[],
   allowsStale: boolean,
-): Promise<(string | null)[]> => {
-  const parsed = rows.map((row) => {
+): Promise<(Row | null)[]> => {
+  const unvalued = rows.map((row) => {
     if (row === null) return null
-    const position: Unvalued = JSON.parse(row)
+    const position = row as unknown as Unvalued
     return { position, refusal: refusalOf(position), key: JSON.stringify(position.value.range) }
   })
-  const open = parsed.flatMap((row) => (row?.refusal === null ? [[row.key, row.position.value.range] as const] : []))
+  const open = unvalued.flatMap((row) => (row?.refusal === null ? [[row.key, row.position.value.range] as const] : []))
   const found = await ask(pricing, new Map(open))
-  return parsed.map((row) => {
+  return unvalued.map((row) => {
     if (row === null) return null
     const { position, refusal, key } = row
-    if (refusal !== null) return JSON.stringify({ ...position, ...without(refusal) })
-    const value = found?.byKey.get(key)
-    const missing = found === null ? 'engine_unavailable' : 'too_many_events'
-    return JSON.stringify({
-      ...position,
-      ...(found === null || value === undefined
-        ? without(missing)
-        : shown(position, { asOf: found.asOf, value, allowsStale })),
-    })
+    const valued = (result: Shown): Row => ({ ...position, ...result }) as unknown as Row
+    if (refusal !== null) return valued(without(refusal))
+    if (found === null) return valued(without('engine_unavailable'))
+    const value = found.byKey.get(key)
+    if (value === undefined) return valued(without('too_many_events'))
+    return valued(shown(position, { asOf: found.asOf, value, allowsStale }))
   })
 }

@@ -1,7 +1,8 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { blockRefOf, createTags, editionOf, refersTo } from '../../../src/api/response-cache/tags.ts'
 import { release } from '../../../src/lib/root.ts'
 import { blockAt } from '../../support/fake-changes.ts'
+import { seedDeployment } from '../../support/seed-index.ts'
 
 const { encode, decode } = createTags('e1')
 const block = { number: 36, hashPrefix: 'ab12' }
@@ -42,28 +43,33 @@ test('a reference has the number and the first 16 digits of the hash of a block'
   expect(refersTo(reference, { number, hash: blockAt(32).hash })).toBe(false)
 })
 
-test('the edition depends on the release, the chains, their order, and how rows are rendered', () => {
-  const edition = editionOf([
-    [1, 5n],
-    [8453, 6n],
-  ])
-  expect(edition).toMatch(new RegExp(`^${release.replaceAll('.', '\\.')}\\.[0-9a-f]{12}$`))
-  const others = [
-    editionOf([[1, 5n]]),
-    editionOf([
-      [8453, 6n],
-      [1, 5n],
-    ]),
-    editionOf([
-      [1, 5n],
-      [8453, 7n],
-    ]),
-  ]
-  expect(new Set([edition, ...others]).size).toBe(4)
-  expect(
-    editionOf([
-      [1, 5n],
-      [8453, 6n],
-    ]),
-  ).toBe(edition)
+describe('the edition', () => {
+  const [base, bnb] = [seedDeployment(8453), seedDeployment(56)]
+  const usdt = '0x55d398326f99059fF775485246999027B3197955'
+
+  test('has the release and a hash, which are the same for the same settings', () => {
+    const edition = editionOf([base, bnb])
+    expect(edition).toMatch(new RegExp(`^${release.replaceAll('.', '\\.')}\\.[0-9a-f]{12}$`))
+    expect(editionOf([{ ...base }, { ...bnb }])).toBe(edition)
+  })
+
+  test('depends on the chains and their order, their profiles and their configured tokens', () => {
+    const editions = [
+      editionOf([base, bnb]),
+      editionOf([base]),
+      editionOf([bnb, base]),
+      editionOf([]),
+      editionOf([base, { ...bnb, profile: 'deployed' }]),
+      editionOf([base, { ...bnb, usdc: usdt }]),
+      editionOf([base, { ...bnb, usdt }]),
+      editionOf([{ ...base, usdt }, bnb]),
+      editionOf([base, { ...bnb, paymentDecimals: { USDC: 5 } }]),
+    ]
+    expect(new Set(editions).size).toBe(editions.length)
+  })
+
+  test('does not depend on the node of a chain', () => {
+    const another = { ...base, publicRpcUrl: 'http://another.example' }
+    expect(editionOf([another])).toBe(editionOf([base]))
+  })
 })

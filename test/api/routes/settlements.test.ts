@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest'
 import { settlementRoutes } from '../../../src/api/routes/settlements.ts'
 import type { FeedSettlement } from '../../../src/db/queries/settlements.ts'
-import { UNIT } from '../../../src/db/rendering.ts'
 import { blockAt } from '../../support/fake-changes.ts'
-import { listSources, tipOf } from '../../support/list-sources.ts'
-import { seedToken, walletOf } from '../../support/seed-index.ts'
+import { heldRows, listRow, listSources, tipOf } from '../../support/list-sources.ts'
+import { walletOf } from '../../support/seed-index.ts'
 import { fakeTurns, fakeWaits, openCache, openRoutes } from './route-app.ts'
 
 /* The settlements of some wallets, with what they can claim, over an index at block 50 of both chains. */
@@ -22,15 +21,14 @@ const stored = (seq: number, chainId: number, eventId: bigint): FeedSettlement =
 const open = async (items: readonly FeedSettlement[], heads: Readonly<Record<number, number>> = {}) => {
   const fake = listSources({
     portfolios: ({ chains }) => {
-      const holdings = chains.flatMap(({ chainId }) =>
-        [5, 4].map((id) => {
-          const row = { id, chainId, token: seedToken, symbol: 'USDC', decimals: 6 }
-          const head = [1, chainId, id, seedToken.slice(2).toLowerCase(), '', 't', chainId + id]
-          return `${head}${UNIT}${JSON.stringify(row)}`
-        }),
+      const event = chains.flatMap(({ chainId }) =>
+        [5, 4].map((id) => ({
+          ...{ wallet: 0, feeRate: 'rates_unknown' as const, isClaimable: true, figures: [BigInt(chainId + id)] },
+          row: listRow('event', chainId, id),
+        })),
       )
       const tips = chains.map(({ chainId }) => tipOf(chainId))
-      return { tips, holdings: { event: holdings, deposit: [], position: [] }, sums: [] }
+      return { tips, ...heldRows({ event }), sums: [] }
     },
   })
   const settlements = {

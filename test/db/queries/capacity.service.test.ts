@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { storeTokens } from '../../../src/db/index/tokens.ts'
 import type { Database } from '../../../src/db/pool.ts'
 import type { Filters } from '../../../src/db/queries/filters.ts'
-import { createListings, placeOf } from '../../../src/db/queries/listings.ts'
+import { createListings } from '../../../src/db/queries/listings.ts'
 import { profiles } from '../../../src/protocol/profiles.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { openDatabase } from '../../support/open-database.ts'
@@ -93,7 +93,7 @@ const found = async (filters: Filters, chains = deployments) => {
     })),
   })
   expect(total).toBe(rows.length)
-  return rows.map((row) => `${placeOf(row).chainId}/${placeOf(row).id}`).toSorted()
+  return rows.map((row) => `${row.chainId}/${row.id}`).toSorted()
 }
 
 const namesOf = (kept: readonly (typeof rows)[number][]): string[] =>

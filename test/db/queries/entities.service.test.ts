@@ -132,6 +132,8 @@ test('held tokens are those of own events, the newest first, up to the limit and
   await set(
     sql`UPDATE event_observations SET payment_token = decode(${furtherToken.slice(2)}, 'hex') WHERE id IN (2, 7)`,
   )
+  await set(sql`UPDATE events SET payment_token = seen.payment_token FROM event_observations AS seen
+    WHERE seen.chain_id = events.chain_id AND seen.id = events.id`)
   await set(sql`UPDATE events SET creator = decode(${walletOf(1).slice(2)}, 'hex')`)
   await set(sql`UPDATE deposits SET lp = decode(${walletOf(1).slice(2)}, 'hex')`)
   await set(sql`UPDATE positions SET hedger = decode(${walletOf(1).slice(2)}, 'hex')`)

@@ -2,14 +2,20 @@ import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Database } from '../../../src/db/pool.ts'
 import type { Filters } from '../../../src/db/queries/filters.ts'
-import { createListings, type ListQuery, placeOf } from '../../../src/db/queries/listings.ts'
-import { parseColumns, parseSettlement } from '../../../src/db/queries/rows.ts'
-import { createRenderer } from '../../../src/db/rendering.ts'
+import { createListings, type ListQuery } from '../../../src/db/queries/listings.ts'
+import type { ListRow } from '../../../src/db/queries/rows.ts'
 import { type Kind, kinds } from '../../../src/protocol/entities.ts'
-import type { Inclusion } from '../../../src/protocol/rows.ts'
+import { entityRecord } from '../../../src/protocol/records.ts'
+import { eventFields } from '../../../src/protocol/rows.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { openDatabase } from '../../support/open-database.ts'
-import { type SeededDeposit, type SeededEvent, type SeededPosition, seedDeployment } from '../../support/seed-index.ts'
+import {
+  type SeededDeposit,
+  type SeededEvent,
+  type SeededPosition,
+  seedDeployment,
+  seedToken,
+} from '../../support/seed-index.ts'
 import { furtherToken, ownerOf, owners, states, statesTip, unseen, writeStates } from '../../support/seed-states.ts'
 
 /* The pages of lists as the database returns them, compared with a calculation over the rows. */
@@ -35,7 +41,6 @@ const deployments = [8453, 56].map(seedDeployment)
 
 const queryOf = (chainId: number): ListQuery => ({
   ...{ chainId, after: null, upTo: null, now: null, rollback: null },
-  renderKey: createRenderer(seedDeployment(chainId)).key,
 })
 
 const page = (query: Pick<Query, 'kind'> & Partial<Query>) =>
@@ -45,15 +50,11 @@ const page = (query: Pick<Query, 'kind'> & Partial<Query>) =>
     ...query,
   })
 
-const namesOf = (rows: readonly string[]): string[] =>
-  rows.map((row) => {
-    const { chainId, id } = placeOf(row)
-    return `${chainId}/${id}`
-  })
+const namesOf = (rows: readonly ListRow[]): string[] => rows.map(({ chainId, id }) => `${chainId}/${id}`)
 
 /** All rows in pages of a size, each continued after the last row of each chain. */
 const readPages = async (query: Pick<Query, 'kind'> & Partial<Query>, limit: number): Promise<string[]> => {
-  const rows: string[] = []
+  const rows: ListRow[] = []
   let queries = query.queries ?? [8453, 56].map(queryOf)
   for (;;) {
     const found = await page({ ...query, queries, limit })
@@ -62,8 +63,9 @@ const readPages = async (query: Pick<Query, 'kind'> & Partial<Query>, limit: num
     expect(rows.length).toBeLessThan(200)
     if (found.rows.length === 0) return namesOf(rows)
     queries = queries.map((it) => {
-      const last = found.rows.map(placeOf).findLast(({ chainId }) => chainId === String(it.chainId))
-      return last === undefined ? it : { ...it, rollback: 0n, after: { id: BigInt(last.id), key: last.key } }
+      const last = found.rows.findLast(({ chainId }) => chainId === it.chainId)
+      const key = query.sort === 'expiry' ? (last?.expiryDate ?? '') : ''
+      return last === undefined ? it : { ...it, rollback: 0n, after: { id: BigInt(last.id), key } }
     })
   }
 }
@@ -258,7 +260,7 @@ test('the time of the first page decides about expiry, not that of the newest bl
 test('a chain that is not indexed has no rows and no tip', async () => {
   const found = await page({ kind: 'event', queries: [queryOf(8453), { ...queryOf(56), chainId: 137 }] })
   expect(found.tips.map(({ chainId }) => chainId)).toEqual([8453])
-  expect(new Set(found.rows.map((row) => placeOf(row).chainId))).toEqual(new Set(['8453']))
+  expect(new Set(found.rows.map(({ chainId }) => chainId))).toEqual(new Set([8453]))
 })
 
 test.each(kinds)('rows of %s by their ids are in the order of the ids, of one chain, up to its bound', async (kind) => {
@@ -273,53 +275,61 @@ test.each(kinds)('rows of %s by their ids are in the order of the ids, of one ch
   expect((await byIds([999n])).rows).toEqual([])
 })
 
-test('rows have the stored text only under the key of the reader, and else the columns to render it from', async () => {
-  const query = { kind: 'event', queries: [queryOf(8453)], limit: 2 } as const
-  const texts = (await page(query)).rows.map((row) => row.split('\u001f'))
-  expect(texts.map((parts) => [parts.length, JSON.parse(parts[1] ?? '').id])).toEqual([
-    [2, 1],
-    [2, 2],
-  ])
-  const other = (await page({ ...query, queries: [{ ...queryOf(8453), renderKey: 1n }] })).rows
-  for (const row of other) {
-    const [, text, columns = ''] = row.split('\u001f')
-    const { fact, eventSeen } = parseColumns('event', columns)
-    const { core, stats } = states[8453].events[Number(fact.id) - 1]?.seen ?? {}
-    expect([text, fact.chainId, eventSeen?.poolOpen]).toEqual(['', 8453, core?.poolOpen])
-    expect([eventSeen?.triggered, eventSeen?.settledAt]).toEqual([stats?.triggered, stats?.settledAt])
-  }
-})
+test.each(kinds)(
+  'rows of %s have the columns of their record, their creation, and the token of their event',
+  async (kind) => {
+    const { rows } = await page({ kind })
+    expect(rows.length).toBeGreaterThan(10)
+    for (const row of rows) {
+      const given = allOf(kind).find(({ chainId, fact }) => chainId === row.chainId && String(fact.id) === row.id)
+      const token = given === undefined || given.seen === null ? null : eventOf(given)?.paymentToken
+      expect(row).toMatchObject({
+        ...{
+          token,
+          blockNumber: String(given?.fact.blockNumber),
+          txHash: given?.fact.txHash,
+          feeRate: 'rates_unknown',
+        },
+        ...(row.token === furtherToken && { symbol: null, decimals: null }),
+      })
+      expect(row.event()).toBeNull()
+      expect(row.views && entityRecord[kind](row.views as never)).toEqual(
+        given?.seen ? entityRecord[kind](given.seen as never) : null,
+      )
+    }
+  },
+)
 
-test('a row that shows its event has the settlement of the event as of the block of its observation', async () => {
-  const query = { kind: 'deposit', queries: [queryOf(8453)], include: ['event'] } as const
-  // Rows without a text begin their columns with another separator.
-  const rows = (await page(query)).rows.filter((row) => !row.includes('\u001f\u001f'))
-  expect(rows.length).toBeGreaterThan(20)
-  for (const row of rows) {
-    const [, , event = '', settlement = ''] = row.split('\u001f')
-    const stats = states[8453].events[JSON.parse(event).id - 1]?.seen.stats
-    expect(parseSettlement(settlement)).toEqual({
-      ...{ settledAt: stats?.settledAt, triggered: stats?.triggered, settlementPrice: stats?.settlementPrice },
-      time: statesTip.timestamp,
-    })
-  }
-})
-
-test('a row that shows its event is rendered when the text of the event is not under the key of the reader', async () => {
-  const setKey = (key: bigint) =>
-    database.run((handle) =>
-      handle.execute(sql`UPDATE event_observations SET render_key = ${key}, render_flip = NOT render_flip
-        WHERE chain_id = 56 AND id = 2`),
+test.each(kinds)('rows of %s that show their event have its columns and the time of its observation', async (kind) => {
+  const { rows } = await page({ kind, include: ['stats'] })
+  const observed = rows.filter(({ id }) => id !== '100')
+  expect(observed.length).toBeGreaterThan(10)
+  for (const row of observed) {
+    const event = states[row.chainId as Chain].events[Number(row.eventId) - 1]?.seen
+    const found = row.event()
+    if (event === undefined || found === null) throw new Error(`no event ${row.eventId}`)
+    const { profile } = seedDeployment(row.chainId)
+    // The index has the side of the strike once.
+    const range = { ...event.range, strikeAbove: event.core.strikeAbove }
+    const fields = ['stats', 'utilization', 'range', 'event'] as const
+    expect(eventFields(found, profile, fields)).toEqual(
+      eventFields({ ...event, range, time: statesTip.timestamp }, profile, fields),
     )
-  const partsOf = async (include: readonly Inclusion[]) => {
-    const { rows } = await page({ kind: 'deposit', queries: [queryOf(56)], filters: { eventId: 2n }, include })
-    return rows.map((row) => row.split('\u001f').map((part) => part !== ''))
   }
-  await setKey(1n)
+  expect(rows.filter(({ id }) => id === '100').map((row) => row.event())).toEqual([null])
+})
+
+test('a row keeps the token of its event while a rollback has deleted the observation of the event', async () => {
+  const tokens = async () =>
+    (await page({ kind: 'deposit', queries: [queryOf(56)], filters: { eventId: 2n } })).rows.map(({ token }) => token)
+  const before = await tokens()
+  expect(new Set(before)).toEqual(new Set([seedToken]))
+  const run = (statement: string) => database.run((handle) => handle.execute(statement))
+  await run('CREATE TABLE kept AS SELECT * FROM event_observations WHERE chain_id = 56 AND id = 2')
+  await run('DELETE FROM event_observations WHERE chain_id = 56 AND id = 2')
   try {
-    expect(await partsOf([])).toEqual(Array(4).fill([true, true]))
-    expect(await partsOf(['event'])).toEqual(Array(4).fill([true, false, true]))
+    expect(await tokens()).toEqual(before)
   } finally {
-    await setKey(queryOf(56).renderKey)
+    await run('INSERT INTO event_observations SELECT * FROM kept')
   }
 })

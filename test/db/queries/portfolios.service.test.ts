@@ -2,12 +2,12 @@ import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { storeTokens } from '../../../src/db/index/tokens.ts'
 import type { Database } from '../../../src/db/pool.ts'
-import { createPortfolios, figureNames, type Holding, parseHolding } from '../../../src/db/queries/portfolios.ts'
-import { createRenderer } from '../../../src/db/rendering.ts'
+import { createPortfolios, figureNames, type Holding } from '../../../src/db/queries/portfolios.ts'
 import { type Kind, kinds } from '../../../src/protocol/entities.ts'
+import { entityRecord } from '../../../src/protocol/records.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { openDatabase } from '../../support/open-database.ts'
-import { seedDeployment, seedToken, walletOf } from '../../support/seed-index.ts'
+import { walletOf } from '../../support/seed-index.ts'
 import { furtherToken, ownerOf, owners, states, statesTip, writeStates } from '../../support/seed-states.ts'
 
 /* The rows, figures and sums of portfolios as the database returns them, compared with a calculation. */
@@ -29,11 +29,11 @@ afterAll(async () => {
 })
 
 type Chain = 8453 | 56
+type Shown = { readonly row: Pick<Holding['row'], 'chainId' | 'id' | 'token'> }
 type Query = Parameters<ReturnType<typeof createPortfolios>['of']>[0]
 
 const chainOf = (chainId: number, roundsCapitalUp = chainId === 56) => ({
   ...{ chainId, roundsCapitalUp },
-  renderKey: createRenderer(seedDeployment(chainId)).key,
 })
 
 const read = async (query: Partial<Query> = {}) => {
@@ -42,7 +42,7 @@ const read = async (query: Partial<Query> = {}) => {
     ...{ limit: 1_000, sums: false },
     ...query,
   })
-  const of = (kind: Kind): Holding[] => found.holdings[kind].map(parseHolding)
+  const of = (kind: Kind): Holding[] => found.holdings[kind].map((cells) => found.parse(kind, cells))
   return { ...found, holdings: { event: of('event'), deposit: of('deposit'), position: of('position') } }
 }
 
@@ -86,8 +86,7 @@ const expectedOf = (chainId: Chain, kind: Kind, id: bigint) => {
       isActive: !claimed && (!isSettled || isClaimable),
     }
   }
-  const token = event.paymentToken.slice(2).toLowerCase()
-  return { ...own(), token, wallet: owners.indexOf(ownerOf(row.fact)), fact: row.fact }
+  return { ...own(), token: event.paymentToken, wallet: owners.indexOf(ownerOf(row.fact)), fact: row.fact }
 }
 
 /** The holdings of a kind in the order of a portfolio: by wallet, the newest block first, then by chain and id. */
@@ -108,11 +107,11 @@ const expectedHoldings = (kind: Kind, isActive: boolean, chainIds: readonly Chai
         Number(b.fact.id - a.fact.id),
     )
 
-const shown = ({ wallet, chainId, id, token, isClaimable, figures }: Omit<Holding, 'text' | 'feeRate'>) =>
-  [wallet, chainId, id, token, isClaimable, ...figures].join(' ')
+const shown = ({ wallet, isClaimable, figures, row }: Pick<Holding, 'wallet' | 'isClaimable' | 'figures'> & Shown) =>
+  [wallet, row.chainId, row.id, row.token, isClaimable, ...figures].join(' ')
 
 /** Those of entities with an observation. */
-const observed = (holdings: readonly Holding[]): readonly Holding[] => holdings.filter(({ id }) => id !== '100')
+const observed = (holdings: readonly Holding[]): readonly Holding[] => holdings.filter(({ row }) => row.id !== '100')
 
 describe.each(kinds)('holdings of kind %s', (kind) => {
   test.each([true, false])('have their owner, token and figures; only active ones: %s', async (activeOnly) => {
@@ -120,11 +119,11 @@ describe.each(kinds)('holdings of kind %s', (kind) => {
     const expected = expectedHoldings(kind, activeOnly)
     expect(expected.length).toBeGreaterThan(4)
     expect(observed(holdings[kind]).map(shown)).toEqual(
-      expected.map(({ fact, chainId, ...it }) => shown({ ...it, chainId: String(chainId), id: String(fact.id) })),
+      expected.map(({ fact, chainId, token, ...it }) => shown({ ...it, row: { chainId, token, id: String(fact.id) } })),
     )
     // Without an observation an entity counts as unchanged since its creation.
-    expect(holdings[kind].filter(({ id }) => id === '100')).toMatchObject([
-      { chainId: '8453', token: '', isClaimable: false },
+    expect(holdings[kind].filter(({ row }) => row.id === '100')).toMatchObject([
+      { isClaimable: false, row: { chainId: 8453, token: null, views: null } },
     ])
   })
 
@@ -133,8 +132,8 @@ describe.each(kinds)('holdings of kind %s', (kind) => {
     const ofKind = sums.filter((sum) => sum.kind === kind)
     expect(new Set(ofKind.map(({ wallet, chainId }) => `${wallet} ${chainId}`))).toEqual(new Set(['0 56']))
     const expected = expectedHoldings(kind, false, [56]).filter(({ wallet }) => wallet === 1)
-    expect(holdings[kind].map(({ wallet, chainId, id }) => [wallet, chainId, id])).toEqual(
-      expected.map(({ fact }) => [0, '56', String(fact.id)]),
+    expect(holdings[kind].map(({ wallet, row }) => [wallet, row.chainId, row.id])).toEqual(
+      expected.map(({ fact }) => [0, 56, String(fact.id)]),
     )
     expect(tips.map(({ chainId, block }) => [chainId, block])).toEqual([[56, statesTip]])
   })
@@ -150,13 +149,13 @@ describe.each(kinds)('holdings of kind %s', (kind) => {
             .sort((a, b) => Number(b.isClaimable) - Number(a.isClaimable) || Number(b.fact.id - a.fact.id))
             .slice(0, limit)
             .map(({ fact }) => String(fact.id))
-          const found = holdings[kind].filter((it) => it.wallet === wallet && it.chainId === String(chainId))
+          const found = holdings[kind].filter((it) => it.wallet === wallet && it.row.chainId === chainId)
           // The row without an observation is the newest of those that cannot be claimed, so it is in place of another.
-          const isWithUnseen = found.some(({ id }) => id === '100')
-          const expected = isWithUnseen ? first.filter((id) => observed(found).some((it) => it.id === id)) : first
+          const isWithUnseen = found.some(({ row }) => row.id === '100')
+          const expected = isWithUnseen ? first.filter((id) => observed(found).some(({ row }) => row.id === id)) : first
           expect(
             found
-              .map(({ id }) => id)
+              .map(({ row }) => row.id)
               .filter((id) => id !== '100')
               .sort(),
           ).toEqual(expected.sort())
@@ -180,17 +179,16 @@ describe.each(kinds)('holdings of kind %s', (kind) => {
           figures: group.figures.map((figure, at) => figure + (it.figures[at] ?? 0n)),
         })
       }
-      const own = sums.filter((sum) => sum.kind === kind && sum.token !== '')
+      const own = sums.filter((sum) => sum.kind === kind && sum.token !== null)
       const found = own.map(({ wallet, chainId, token, claims, figures }) => [
         `${wallet} ${chainId} ${token}`,
         { claims, figures: [...figures] },
       ])
       expect(found.toSorted()).toEqual([...groups].toSorted())
-      for (const { chainId, token, stored } of own) {
-        const isStored = token === furtherToken.slice(2).toLowerCase()
-        // A token may have no symbol.
-        const symbol = chainId === '8453' ? 'FUR' : null
-        expect(stored).toEqual(isStored ? { token: furtherToken, symbol, decimals: 9 } : null)
+      for (const { chainId, token, symbol, decimals } of own) {
+        // A token may have no symbol. The configured one is not stored.
+        const stored = token === furtherToken ? [chainId === 8453 ? 'FUR' : null, 9] : [null, null]
+        expect([symbol, decimals]).toEqual(stored)
       }
     },
   )
@@ -207,7 +205,9 @@ test('figures have the names of their order', () => {
 test('the rounding of withdrawn capital is that of the chain, in rows and in sums', async () => {
   const capitals = async (roundsCapitalUp: boolean) => {
     const { holdings, sums } = await read({ chains: [chainOf(8453, roundsCapitalUp)], sums: true })
-    const summed = sums.filter(({ kind, token }) => kind === 'deposit' && token !== '').map(({ figures }) => figures[2])
+    const summed = sums
+      .filter(({ kind, token }) => kind === 'deposit' && token !== null)
+      .map(({ figures }) => figures[2])
     return {
       rows: observed(holdings.deposit).reduce((sum, { figures }) => sum + (figures[2] ?? 0n), 0n),
       sums: summed.reduce<bigint>((sum, figure) => sum + (figure ?? 0n), 0n),
@@ -219,17 +219,20 @@ test('the rounding of withdrawn capital is that of the chain, in rows and in sum
   expect(up.rows).not.toBe(down.rows)
 })
 
-test('rows of the wallets have the texts that are stored', async () => {
+test('rows of the wallets have the columns of their records and, where they show it, of their event', async () => {
   const { holdings } = await read({ include: ['event'] })
   for (const kind of kinds) {
-    // The other token was not stored when its rows were rendered.
-    const rows = observed(holdings[kind]).filter(({ token }) => token === seedToken.slice(2).toLowerCase())
-    expect(rows.length).toBeGreaterThan(0)
-    for (const { text, id, chainId } of rows) {
-      const [, row = '', event] = text.split('\u001f')
-      expect(JSON.parse(row)).toMatchObject({ id: Number(id), chainId: Number(chainId) })
+    expect(observed(holdings[kind]).length).toBeGreaterThan(0)
+    for (const { row } of observed(holdings[kind])) {
+      const { [kind]: found } = {
+        [kind]: states[row.chainId as Chain][`${kind}s`].find(({ fact }) => String(fact.id) === row.id),
+      }
+      expect(entityRecord[kind](row.views as never)).toEqual(entityRecord[kind](found?.seen as never))
+      expect(row.symbol).toBe(row.token === furtherToken && row.chainId === 8453 ? 'FUR' : null)
+      const event = row.event()
       // Events do not show themselves.
-      expect(event === undefined).toBe(kind === 'event')
+      if (kind === 'event') expect(event).toBeNull()
+      else expect(String(event?.core.id)).toBe(row.eventId)
     }
   }
 })
@@ -247,8 +250,8 @@ describe('the rate of a fee', () => {
     const byEvent = new Map<string, unknown>()
     const rows: readonly { readonly fact: { readonly id: bigint; readonly eventId: bigint } }[] =
       states[chainId][`${kind}s`]
-    for (const { id, feeRate, figures } of observed(holdings[kind])) {
-      const event = rows.find(({ fact }) => String(fact.id) === id)?.fact.eventId
+    for (const { row, feeRate, figures } of observed(holdings[kind])) {
+      const event = rows.find(({ fact }) => String(fact.id) === row.id)?.fact.eventId
       const amount = kind === 'deposit' ? figures[1] : figures[2]
       if (amount !== 0n) byEvent.set(String(event), feeRate)
       // No rate is read where no amount has a fee.

@@ -6,7 +6,6 @@ import type { Filters } from '../../../src/db/queries/filters.ts'
 import { createListings, type ListQuery, MAX_ROWS } from '../../../src/db/queries/listings.ts'
 import { createRefreshState } from '../../../src/db/queries/refresh-state.ts'
 import { parseTips, type Tip } from '../../../src/db/queries/tips.ts'
-import { createRenderer } from '../../../src/db/rendering.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { heartbeatAt } from '../../support/healthy-index.ts'
 import { openDatabase } from '../../support/open-database.ts'
@@ -46,7 +45,6 @@ beforeEach(async () => {
 
 const queryOf = (chainId: number, query: Partial<ListQuery> = {}): ListQuery => ({
   ...{ chainId, after: null, upTo: null, now: null, rollback: null },
-  renderKey: createRenderer(seedDeployment(chainId)).key,
   ...query,
 })
 

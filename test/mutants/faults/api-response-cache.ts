@@ -119,7 +119,8 @@ export const responseCacheFaults: Faults = {
     tests: tests('tags'),
     faults: [
       ['hash.slice(2, 2 + HASH_DIGITS)', 'hash.slice(0, HASH_DIGITS)'],
-      ['renderKeys.join()', 'renderKeys.map(([id]) => id).join()'],
+      ['[it.chainId, it.profile, configuredTokens(it)]', '[it.chainId, configuredTokens(it)]'],
+      ['[it.chainId, it.profile, configuredTokens(it)]', '[it.chainId, it.profile]'],
       [
         'hash === undefined ? null',
         'hash === undefined || hash === "" ? null',

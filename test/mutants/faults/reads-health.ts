@@ -61,7 +61,7 @@ export const healthFaults: Faults = {
         'lastDifferenceAt: audit.last && unixSeconds(audit.last.at)',
         'lastDifferenceAt: audit.last && unixSeconds(audit.auditedAt)',
       ],
-      ["columnsBy('key', 'view', 'text')", "columnsBy('key', 'view')"],
+      ["columnsBy('key', 'view', 'state')", "columnsBy('key', 'view')"],
       ["columnsBy('log', 'block', 'own')", "columnsBy('log', 'block')"],
       ['date.getTime() / 1_000', 'date.getTime()'],
       [

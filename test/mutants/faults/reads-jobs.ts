@@ -48,7 +48,6 @@ export const jobsFaults: Faults = {
     faults: [
       ['if (!isUnavailable(fault)) log', 'if (isUnavailable(fault)) log'],
       ['if (!isUnavailable(fault)) log', 'log'],
-      ['render: (payload) => queues.render', 'render: (payload) => queues.dispatch'],
       ['deliver: (payload) => queues.deliver', 'deliver: (payload) => queues.sweep'],
       ['const checked = parsers[name](payload)\n    await driver.add', 'const checked = payload\n    await driver.add'],
       [

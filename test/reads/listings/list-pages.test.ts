@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { ListingRows, ListQuery } from '../../../src/db/queries/listings.ts'
 import type { StoredBlock } from '../../../src/db/stored.ts'
 import { ServiceError } from '../../../src/lib/errors.ts'
+import type { Kind } from '../../../src/protocol/entities.ts'
 import { listings, pageFor } from '../../../src/reads/listings/listings.ts'
 import type { ListingQuery } from '../../../src/reads/listings/query.ts'
 import { listRow, listSources, tipOf } from '../../support/list-sources.ts'
@@ -19,10 +20,12 @@ const ROWS: Readonly<Record<number, number>> = { 8453: 23, 56: 9 }
 
 /** A page of a list of rows by their ids, as the database makes it. */
 const pageOf = ({
+  kind,
   queries,
   limit,
   order,
 }: {
+  kind: Kind
   queries: readonly ListQuery[]
   limit: number
   order: string
@@ -36,18 +39,15 @@ const pageOf = ({
   const sorted = rows.sort((a, b) => sign * (a.id - b.id) || a.chainId - b.chainId).slice(0, limit)
   return {
     tips: queries.map(({ chainId }) => tipOf(chainId)),
-    rows: sorted.map(({ chainId, id }) => listRow(chainId, id)),
+    rows: sorted.map(({ chainId, id }) => listRow(kind, chainId, id)),
     total: null,
   }
 }
 
 const sourcesWith = (own: Partial<Parameters<typeof listSources>[0]> = {}) => listSources({ page: pageOf, ...own })
 
-const namesOf = (rows: readonly string[]): string[] =>
-  rows.map((row) => {
-    const { chainId, id } = JSON.parse(row)
-    return `${chainId}/${id}`
-  })
+const namesOf = (rows: readonly { readonly chainId: number; readonly id: string | number }[]): string[] =>
+  rows.map(({ chainId, id }) => `${chainId}/${id}`)
 
 const refusalOf = async (page: Promise<unknown>) => {
   const error = await page.then(
@@ -64,8 +64,8 @@ describe.each(['asc', 'desc'] as const)('pages in the order %s', (order) => {
     async (chainId) => {
       const all = pageOf({
         queries: chainId.map((id) => ({ chainId: id, after: null }) as ListQuery),
-        ...{ limit: 1_000, order },
-      }).rows.map((row) => JSON.parse(row.split('\u001f')[1] ?? ''))
+        ...{ kind: 'position', limit: 1_000, order },
+      }).rows
       for (const limit of [1, 2, 8, 9, 10, 22, 23, 24, 31, 32, 33]) {
         const { sources, pages } = sourcesWith()
         const seen: string[] = []
@@ -83,7 +83,7 @@ describe.each(['asc', 'desc'] as const)('pages in the order %s', (order) => {
           expect(seen.length).toBeLessThanOrEqual(all.length)
           cursor = meta.nextCursor
         } while (cursor !== null)
-        expect(seen).toEqual(all.map((it: { chainId: number; id: number }) => `${it.chainId}/${it.id}`))
+        expect(seen).toEqual(namesOf(all))
         // A full last page has no further one.
         expect(pages).toHaveLength(Math.ceil(all.length / limit))
         expect(new Set(pages.map((query) => query.limit))).toEqual(new Set([limit + 1]))
@@ -103,9 +103,7 @@ test('the first page is bounded by the newest blocks, and the next ones keep its
   })
   const first = await pageFor(sources, positions, { limit: 3 }, null)
   expect(pages[0]?.queries).toEqual(
-    [8453, 56].map((chainId) => ({
-      ...{ chainId, after: null, upTo: null, now: null, rollback: null, renderKey: BigInt(chainId) },
-    })),
+    [8453, 56].map((chainId) => ({ chainId, after: null, upTo: null, now: null, rollback: null })),
   )
   expect(first.meta.asOf.map((it) => [it.chainId, it.blockNumber, it.blockTimestamp])).toEqual(
     [8453, 56].map((chainId) => [chainId, 100, Number(blockOf(100n).timestamp)]),
@@ -122,9 +120,8 @@ test('the first page is bounded by the newest blocks, and the next ones keep its
       upTo: 100n,
       now: blockOf(100n).timestamp,
       rollback: 4n,
-      renderKey: 8453n,
     },
-    { chainId: 56, after: null, upTo: 100n, now: blockOf(100n).timestamp, rollback: 4n, renderKey: 56n },
+    { chainId: 56, after: null, upTo: 100n, now: blockOf(100n).timestamp, rollback: 4n },
   ])
   await pageFor(sources, positions, { limit: 3, cursor: second.meta.nextCursor ?? '' }, null)
   const { timestamp } = blockOf(100n)
@@ -138,7 +135,7 @@ test('a position is that of the last row of its chain, and not of a chain whose 
   const { sources, pages } = sourcesWith({
     page: ({ queries }) => ({
       tips: queries.map(({ chainId }) => tipOf(chainId)),
-      rows: [listRow(8453, 9), listRow(56, 8), listRow(84532, 4), listRow(84532, 3)],
+      rows: [listRow('event', 8453, 9), listRow('event', 56, 8), ...[4, 3].map((id) => listRow('event', 84532, id))],
       total: null,
     }),
   })
@@ -151,10 +148,11 @@ test('a position is that of the last row of its chain, and not of a chain whose 
 })
 
 test('a position keeps the expiry of the last row of its chain', async () => {
+  const rowOf = (chainId: number, id: number, expiryDate: string) => listRow('event', chainId, id, { expiryDate })
   const { sources, pages } = sourcesWith({
     page: ({ queries }) => ({
       tips: queries.map(({ chainId }) => tipOf(chainId)),
-      rows: [listRow(8453, 9, 700), listRow(56, 4, 701), listRow(8453, 2, 702), listRow(8453, 3, 703)],
+      rows: [rowOf(8453, 9, '700'), rowOf(56, 4, '701'), rowOf(8453, 2, '702'), rowOf(8453, 3, '703')],
       total: null,
     }),
   })
@@ -365,9 +363,9 @@ describe('a page reports', () => {
 describe('rows by their ids', () => {
   const byIds = (query: ListingQuery, finalBlock?: StoredBlock) => {
     const fake = sourcesWith({
-      byIds: ({ ids, query: { chainId } }) => ({
+      byIds: ({ kind, ids, query: { chainId } }) => ({
         tips: [tipOf(chainId)],
-        rows: ids.filter((id) => id < 10n).map((id) => listRow(chainId, Number(id))),
+        rows: ids.filter((id) => id < 10n).map((id) => listRow(kind, chainId, Number(id))),
         total: null,
       }),
       ...(finalBlock && { finalBlock: () => finalBlock }),

@@ -1,39 +1,35 @@
 import type { Address } from 'viem'
 import { describe, expect, test } from 'vitest'
-import type { PortfolioRows } from '../../../src/db/queries/portfolios.ts'
-import { UNIT } from '../../../src/db/rendering.ts'
+import type { Holding, PortfolioRows } from '../../../src/db/queries/portfolios.ts'
+import type { ListRow } from '../../../src/db/queries/rows.ts'
 import { ServiceError } from '../../../src/lib/errors.ts'
-import type { Kind } from '../../../src/protocol/entities.ts'
-import { claimablesIn, portfoliosOf } from '../../../src/reads/listings/portfolio.ts'
+import { type Kind, perKind } from '../../../src/protocol/entities.ts'
+import { claimablesIn, type Portfolios, portfoliosOf } from '../../../src/reads/listings/portfolio.ts'
 import { claimablesOf, portfoliosInParts } from '../../../src/reads/listings/portfolio-parts.ts'
 import type { ListSources } from '../../../src/reads/listings/sources.ts'
-import { listSources, tipOf } from '../../support/list-sources.ts'
-import { blockOf, seedToken, walletOf } from '../../support/seed-index.ts'
+import { heldRows, listRow, listSources, tipOf, viewsNode } from '../../support/list-sources.ts'
+import { blockOf, seedEvent, seedPosition, seedToken, walletOf } from '../../support/seed-index.ts'
 
 /* Portfolios over rows of a fake database, which sees how many rows are read and which sums. */
-
-const token = seedToken.slice(2).toLowerCase()
 
 type Held = {
   readonly id: number
   readonly chainId?: number
   readonly wallet?: number
   readonly isClaimable?: boolean
-  readonly rate?: string
+  readonly feeRate?: Holding['feeRate']
   readonly figures?: readonly (number | bigint)[]
-  readonly token?: string
+  readonly token?: ListRow['token']
   readonly eventId?: number
 }
 
 const figuresOf: Readonly<Record<Kind, number>> = { event: 1, deposit: 3, position: 3 }
 
-/** A holding as the database returns it. */
-const holdingOf = (kind: Kind, held: Held): string => {
-  const { id, chainId = 8453, wallet = 0, isClaimable = false, rate = '', eventId = 1 } = held
-  const figures = held.figures ?? Array(figuresOf[kind]).fill(0)
-  const head = [wallet + 1, chainId, id, held.token ?? token, rate, isClaimable ? 't' : 'f', ...figures]
-  const row = { id, chainId, eventId, token: seedToken, symbol: 'USDC', decimals: 6 }
-  return `${head.join()}${UNIT}${JSON.stringify(row)}`
+const holdingOf = (kind: Kind, held: Held): Holding => {
+  const { id, chainId = 8453, wallet = 0, isClaimable = false, feeRate = 'rates_unknown', token = seedToken } = held
+  const { eventId = kind === 'event' ? id : 1, figures = Array(figuresOf[kind]).fill(0) } = held
+  const row = listRow(kind, chainId, id, { eventId: String(eventId), token })
+  return { wallet, feeRate, isClaimable, figures: figures.map(BigInt), row }
 }
 
 type PortfolioQuery = Parameters<ListSources['lists']['portfolios']['of']>[0]
@@ -45,7 +41,7 @@ const sourcesWith = (given: Rows | ((query: PortfolioQuery) => Rows)) =>
     portfolios: (query) => {
       const { limit, sums, wallets, chains } = query
       const rows = typeof given === 'function' ? given(query) : given
-      const of = (kind: Kind): string[] =>
+      const of = (kind: Kind): Holding[] =>
         wallets.flatMap((_, wallet) =>
           chains.flatMap(({ chainId }) =>
             (rows[kind] ?? [])
@@ -58,7 +54,7 @@ const sourcesWith = (given: Rows | ((query: PortfolioQuery) => Rows)) =>
         )
       return {
         tips: rows.tips ?? chains.map(({ chainId }) => tipOf(chainId)),
-        holdings: { event: of('event'), deposit: of('deposit'), position: of('position') },
+        ...heldRows(perKind(of)),
         sums: sums ? [...(rows.sums ?? [])] : [],
       }
     },
@@ -69,14 +65,15 @@ type Asked = Parameters<typeof portfoliosOf>[1]
 const read = async (rows: Rows, own: Partial<Asked> = {}) => {
   const fake = sourcesWith(rows)
   const found = await portfoliosOf(fake.sources, { wallets: [walletOf(0)], chainIds: [8453], ...own })
-  return { ...fake, ...found, records: found.records.map((text) => JSON.parse(text)) }
+  return { ...fake, ...found }
 }
 
 const upTo = (count: number, own: Omit<Held, 'id'> = {}): Held[] =>
   Array.from({ length: count }, (_, at) => ({ id: at + 1, ...own }))
 
 const sumOf = (own: Partial<PortfolioRows['sums'][number]>): PortfolioRows['sums'][number] => ({
-  ...{ kind: 'position', wallet: 0, chainId: '8453', token, stored: null, claims: 0, figures: [0n, 0n, 0n] },
+  ...{ kind: 'position', wallet: 0, chainId: 8453, token: seedToken, symbol: null, decimals: null },
+  ...{ claims: 0, figures: [0n, 0n, 0n] },
   ...own,
 })
 
@@ -90,8 +87,8 @@ const refusalOf = async (page: Promise<unknown>): Promise<string> => {
 }
 
 describe.each(['event', 'deposit', 'position'] as const)('rows of kind %s', (kind) => {
-  const listed = (record: Readonly<Record<string, { readonly id: number; readonly chainId: number }[]>>) =>
-    (record[`${kind}s`] ?? []).map(({ id, chainId }) => `${chainId}/${id}`)
+  const listed = (record: Portfolios['records'][number] | undefined) =>
+    record?.[`${kind}s`].map(({ id, chainId }) => `${chainId}/${id}`)
 
   test.each([2, 3])('are complete up to the bound of %i, and not above it', async (maxRows) => {
     const whole = await read({ [kind]: upTo(maxRows) }, { maxRows })
@@ -102,7 +99,7 @@ describe.each(['event', 'deposit', 'position'] as const)('rows of kind %s', (kin
     const cut = await read({ [kind]: upTo(maxRows + 1) }, { maxRows })
     expect(cut.records[0]).toMatchObject({ complete: false, claimablesComplete: true })
     expect(listed(cut.records[0])).toEqual(
-      listed(whole.records[0]).map((name) => name.replace(/\d+$/, (id) => `${Number(id) + 1}`)),
+      listed(whole.records[0])?.map((name) => name.replace(/\d+$/, (id) => `${Number(id) + 1}`)),
     )
     // The rows are read again with the sums, so that both are of one statement.
     expect(cut.portfolios.map(({ limit, sums }) => [limit, sums])).toEqual([
@@ -140,17 +137,17 @@ describe.each(['event', 'deposit', 'position'] as const)('rows of kind %s', (kin
   ])('have all claims with %j claims in each token: %s', async (claims, complete) => {
     const figures = Array(figuresOf[kind]).fill(0n)
     const sums = claims.map((count, at) =>
-      sumOf({ kind, claims: count, figures, token: at === 0 ? token : walletOf(at).slice(2).toLowerCase() }),
+      sumOf({ kind, claims: count, figures, token: at === 0 ? seedToken : walletOf(at) }),
     )
     const { records } = await read({ [kind]: upTo(3), sums }, { maxRows: 2 })
-    expect(records[0].claimablesComplete).toBe(complete)
+    expect(records[0]?.claimablesComplete).toBe(complete)
   })
 })
 
 test('claims of other kinds and chains do not count together', async () => {
   const sums = [
     sumOf({ claims: 2 }),
-    sumOf({ claims: 2, chainId: '56' }),
+    sumOf({ claims: 2, chainId: 56 }),
     sumOf({ claims: 2, kind: 'deposit' }),
     sumOf({ claims: 2, kind: 'event', figures: [0n] }),
   ]
@@ -161,14 +158,14 @@ test('claims of other kinds and chains do not count together', async () => {
 test('by default a portfolio has a thousand rows of a kind and chain, active ones, without inclusions', async () => {
   const { portfolios, records } = await read({ position: upTo(1_000) })
   expect(portfolios).toMatchObject([{ limit: 1_001, sums: false, activeOnly: true, include: [] }])
-  expect(portfolios[0]?.chains).toEqual([{ chainId: 8453, renderKey: 8453n, roundsCapitalUp: false }])
+  expect(portfolios[0]?.chains).toEqual([{ chainId: 8453, roundsCapitalUp: false }])
   expect(records[0]).toMatchObject({ complete: true })
-  expect(records[0].positions).toHaveLength(1_000)
+  expect(records[0]?.positions).toHaveLength(1_000)
   const more = await read({ position: upTo(1_001) }, { state: 'all', chainIds: undefined })
   expect(more.portfolios[0]).toMatchObject({ activeOnly: false })
   expect(more.portfolios[0]?.chains).toMatchObject([{ roundsCapitalUp: false }, { chainId: 56, roundsCapitalUp: true }])
-  expect(more.records[0].complete).toBe(false)
-  expect(more.records[0].positions).toHaveLength(1_000)
+  expect(more.records[0]?.complete).toBe(false)
+  expect(more.records[0]?.positions).toHaveLength(1_000)
 })
 
 describe('totals', () => {
@@ -184,7 +181,7 @@ describe('totals', () => {
   const own = { chainId: 8453, token: seedToken, symbol: 'USDC', decimals: 6 }
 
   test('are the sums of the rows per chain and token, each figure under its name', async () => {
-    const other = walletOf(8).slice(2).toLowerCase()
+    const other = walletOf(8)
     const { records } = await read(
       {
         position: [
@@ -205,43 +202,54 @@ describe('totals', () => {
         ...{ ...own, ...none, creatorEarnings: '7000000', deposited: '4000', premiums: '50000', capital: '600000' },
         ...{ notional: '3', premiumPaid: '60', payout: '300' },
       },
-      { ...own, ...none, notional: '9' },
-      { ...own, ...none, chainId: 56, notional: '7', premiumPaid: '7', payout: '7' },
+      { ...own, ...none, token: other, notional: '9' },
+      { ...own, ...none, chainId: 56, decimals: 18, notional: '7', premiumPaid: '7', payout: '7' },
     ]
-    expect(byText(records[0].totals)).toEqual(byText(expected))
+    expect(byText(records[0]?.totals ?? [])).toEqual(byText(expected))
   })
 
   test('of a row whose event is not read yet are of the token that the row shows', async () => {
-    const { records } = await read({
-      position: [
-        { id: 1, token: '', figures: [1, 2, 3] },
-        { id: 2, figures: [4, 5, 6] },
-      ],
+    const position = [
+      { id: 1, token: null, figures: [1, 2, 3] },
+      { id: 2, figures: [4, 5, 6] },
+    ]
+    const fake = sourcesWith({ position })
+    const plan = { token: seedToken, wallets: 1, events: 1, rowsABlock: 1 } as const
+    const { seen } = seedEvent(1, plan)
+    const node = viewsNode({
+      ...{ getHedgeEventCore: seen.core, getHedgeEventStats: seen.stats, getHedgeEventRange: seen.range },
+      ...{ getPoolUtilization: seen.utilization, getEventPaymentToken: seedToken },
+      getHedgePosition: seedPosition(1, plan).seen.position,
     })
-    expect(records[0].totals).toEqual([{ ...own, ...none, notional: '5', premiumPaid: '7', payout: '9' }])
+    Object.assign(Object(fake.sources.chains.get(8453)), node)
+    const { records, isIndexed } = await portfoliosOf(fake.sources, { wallets: [walletOf(0)], chainIds: [8453] })
+    expect(records[0]?.totals).toEqual([{ ...own, ...none, notional: '5', premiumPaid: '7', payout: '9' }])
+    expect([node.called.includes('getHedgePosition 1'), isIndexed]).toEqual([true, false])
   })
 
   test('of a wallet with more rows are the sums over all, with the tokens of the sums', async () => {
-    const other = walletOf(8)
+    const [other, third] = [walletOf(8), walletOf(9)]
     const sums = [
       sumOf({ figures: [10n, 20n, 30n] }),
       sumOf({ kind: 'deposit', figures: [4n, 5n, 6n] }),
       sumOf({ kind: 'event', figures: [2n ** 200n] }),
-      sumOf({ token: other.slice(2).toLowerCase(), figures: [1n, 0n, 0n] }),
+      sumOf({ token: other, figures: [1n, 0n, 0n] }),
+      sumOf({ token: third, symbol: 'STORED', decimals: 3, figures: [2n, 0n, 0n] }),
       // Of another wallet.
       sumOf({ wallet: 1, figures: [999n, 999n, 999n] }),
       // Its event is not read yet, so its token is unknown.
-      sumOf({ token: '', figures: [777n, 0n, 0n] }),
+      sumOf({ token: null, figures: [777n, 0n, 0n] }),
     ]
     const { records } = await read({ position: upTo(3, { figures: [1, 1, 1] }), sums }, { maxRows: 2 })
-    expect(records[0].totals).toEqual([
+    expect(records[0]?.totals).toEqual([
       {
-        ...{ ...own, symbol: 'on 8453', ...none, notional: '10', premiumPaid: '20', payout: '30' },
+        ...{ ...own, ...none, notional: '10', premiumPaid: '20', payout: '30' },
         ...{ deposited: '4', premiums: '5', capital: '6', creatorEarnings: String(2n ** 200n) },
       },
       { ...own, token: other, symbol: 'on 8453', ...none, notional: '1' },
+      { ...own, token: third, symbol: 'STORED', decimals: 3, ...none, notional: '2' },
     ])
-    expect(records[0].chains).toMatchObject([{ chainId: 8453, status: 'stale' }])
+    expect(records[0]?.chains).toMatchObject([{ chainId: 8453, status: 'stale' }])
   })
 })
 
@@ -258,22 +266,20 @@ test('a wallet that is asked for twice does not move the totals of the wallets a
 
 test('each amount that can be claimed has the builder of its kind, its fee and what it pays', async () => {
   const { records } = await read({
-    position: [{ id: 5, rate: '10000', figures: [1, 1, 2_000_001] }],
+    position: [{ id: 5, feeRate: 10_000n, figures: [1, 1, 2_000_001] }],
     deposit: [
-      { id: 6, rate: '20000', figures: [1, 1_000_000, 50] },
-      { id: 7, rate: '-1', figures: [0, 9, 0] },
+      { id: 6, feeRate: 20_000n, figures: [1, 1_000_000, 50] },
+      { id: 7, feeRate: 'rates_contradicted', figures: [0, 9, 0] },
       { id: 8, figures: [0, 9, 0] },
     ],
     event: [{ id: 9, figures: [77] }],
   })
-  const claims = records[0].claimables.map(
-    (it: Record<string, unknown> & { build: { path: string; body: object } }) => [
-      ...[it.kind, it.id, it.amount, it.fee, it.net, it.feeReason, it.build.path.split('/').at(-1)],
-      JSON.stringify(it.build.body),
-    ],
-  )
+  const claims = records[0]?.claimables.map((it) => [
+    ...[it.kind, it.id, it.amount, it.fee, it.net, it.feeReason, it.build.path.split('/').at(-1)],
+    JSON.stringify(it.build.body),
+  ])
   const unknown = [null, null]
-  expect(claims.toSorted()).toEqual(
+  expect(claims?.toSorted()).toEqual(
     [
       ['payout', 5, '2000001', '20000', '1980001', null, 'claim-payout', '{"chainId":8453,"positionId":5}'],
       ['premiums', 6, '1000000', '20000', '980000', null, 'claim-premiums', '{"chainId":8453,"depositId":6}'],
@@ -317,7 +323,7 @@ describe('the chains of a portfolio', () => {
     [61n, 'stale'],
   ])('are %i s behind: %s', async (seconds, status) => {
     const { records, freshness } = await read({ tips: [tipOf(8453, { head: head(seconds) })] })
-    expect(records[0].chains).toMatchObject([{ chainId: 8453, status, blockNumber: 100, lagSeconds: Number(seconds) }])
+    expect(records[0]?.chains).toMatchObject([{ chainId: 8453, status, blockNumber: 100, lagSeconds: Number(seconds) }])
     expect(freshness).toEqual({
       source: 'database',
       stale: status !== 'ok',
@@ -328,7 +334,7 @@ describe('the chains of a portfolio', () => {
 
   test('are unavailable where they are not indexed, unless none is', async () => {
     const { records, freshness } = await read({ tips: [tipOf(56, { isRefreshing: true })] }, { chainIds: [8453, 56] })
-    expect(records[0].chains).toEqual([
+    expect(records[0]?.chains).toEqual([
       {
         chainId: 8453,
         status: 'unavailable',
@@ -373,7 +379,7 @@ describe('portfolios of many wallets', () => {
     const { sources, portfolios } = sourcesWith({})
     const asked = wallets(count)
     const { records } = await portfoliosInParts(sources, { wallets: [...asked, walletOf(0)], chainIds: [8453] })
-    expect(records.map((text) => JSON.parse(text).wallet)).toEqual([...asked, walletOf(0)])
+    expect(records.map(({ wallet }) => wallet)).toEqual([...asked, walletOf(0)])
     expect(portfolios.map((query) => query.wallets.length)).toEqual(parts)
   })
 
@@ -382,7 +388,7 @@ describe('portfolios of many wallets', () => {
     const { sources } = listSources({
       portfolios: () => ({
         tips: [tips.shift() ?? tipOf(8453)],
-        holdings: { event: [], deposit: [], position: [] },
+        ...heldRows({}),
         sums: [],
       }),
     })
@@ -395,7 +401,7 @@ describe('portfolios of many wallets', () => {
     const { sources } = listSources({
       portfolios: () => ({
         tips: [tips.shift() ?? tipOf(8453)],
-        holdings: { event: [], deposit: [], position: [] },
+        ...heldRows({}),
         sums: [],
       }),
     })

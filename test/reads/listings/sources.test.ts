@@ -1,27 +1,42 @@
+import { getAddress } from 'viem'
 import { expect, test } from 'vitest'
-import { createRenderer, type Renderer } from '../../../src/db/rendering.ts'
 import { createLists } from '../../../src/reads/listings/sources.ts'
-import { seedDeployment } from '../../support/seed-index.ts'
+import { seedDeployment, seedToken } from '../../support/seed-index.ts'
 
-const chains = new Map(
-  [8453, 56].map((chainId) => [chainId, { chainId, deployment: seedDeployment(chainId) }]),
-) as unknown as Parameters<typeof createLists>[0]['chains']
-const database = { rows: () => expect.unreachable() }
+const OTHER = '0x000000000000000000000000000000000000dEaD'
+const USDT = '0x55d398326f99059fF775485246999027B3197955'
 
-test('each configured chain has a renderer, by default that of this release', () => {
-  const { renderer, tokens } = createLists({ database, chains })
-  for (const chainId of [8453, 56]) expect(renderer(chainId).key).toBe(createRenderer(seedDeployment(chainId)).key)
-  expect(renderer(8453)).toBe(renderer(8453))
-  expect(() => renderer(1)).toThrow(new RangeError('chain 1 is not configured'))
-  expect(() => tokens.known(56, seedDeployment(56).usdc)).not.toThrow()
+const open = () => {
+  const deployments = [
+    seedDeployment(8453),
+    // The spelling of a configured address does not matter.
+    { ...seedDeployment(56), usdc: OTHER.toLowerCase(), usdt: USDT, paymentDecimals: { USDC: 18, USDT: 9 } },
+  ]
+  const chains = new Map(deployments.map((deployment) => [deployment.chainId, { ...deployment, deployment }]))
+  const database = { rows: () => expect.unreachable() }
+  return createLists({ database, chains } as unknown as Parameters<typeof createLists>[0])
+}
+
+test('a token is the configured one of its chain, whatever is stored', () => {
+  const { token, tokens } = open()
+  const stored = { symbol: 'STORED', decimals: 3 }
+  expect(token(8453, seedToken, stored)).toEqual({ token: seedToken, symbol: 'USDC', decimals: 6 })
+  expect(token(8453, seedToken, null)).toEqual({ token: seedToken, symbol: 'USDC', decimals: 6 })
+  expect(token(56, getAddress(OTHER), null)).toMatchObject({ symbol: 'USDC', decimals: 18 })
+  expect(token(56, USDT, stored)).toEqual({ token: USDT, symbol: 'USDT', decimals: 9 })
+  expect(token(8453, USDT, stored)).toEqual({ token: USDT, ...stored })
+  expect(tokens.known(8453, seedToken)).toEqual({ token: seedToken, symbol: 'USDC', decimals: 6 })
 })
 
-test('a test can render as another release does', () => {
-  const rendered: number[] = []
-  const rendererOf = (deployment: { readonly chainId: number }): Renderer => {
-    rendered.push(deployment.chainId)
-    return { ...createRenderer(seedDeployment(8453)), key: BigInt(deployment.chainId) }
-  }
-  const { renderer } = createLists({ database, chains, rendererOf })
-  expect([renderer(56).key, renderer(8453).key, rendered]).toEqual([56n, 8453n, [8453, 56]])
+test('another token is the stored one, also without a symbol', () => {
+  const { token } = open()
+  expect(token(8453, OTHER, { symbol: 'STORED', decimals: 3 })).toEqual({ token: OTHER, symbol: 'STORED', decimals: 3 })
+  expect(token(8453, OTHER, { symbol: null, decimals: 0 })).toEqual({ token: OTHER, symbol: null, decimals: 0 })
+})
+
+test('a token that is not stored, or whose decimals are not, is not known', () => {
+  const { token } = open()
+  expect(token(8453, OTHER, null)).toBeNull()
+  expect(token(8453, OTHER, { symbol: 'STORED', decimals: null })).toBeNull()
+  expect(token(1, seedToken, null)).toBeNull()
 })

@@ -1,11 +1,13 @@
 import { sql } from 'drizzle-orm'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { encodeAbiParameters, numberToHex } from 'viem'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import type { ChainId, Deployment } from '../../src/protocol/chains.ts'
 import { type Kind, kinds } from '../../src/protocol/entities.ts'
 import { profiles } from '../../src/protocol/profiles.ts'
 import * as record from '../../src/protocol/records.ts'
-import { inclusions } from '../../src/protocol/rows.ts'
+import { type depositInclusions, inclusions } from '../../src/protocol/rows.ts'
+import { configuredTokens } from '../../src/protocol/tokens.ts'
 import { openApp } from '../support/app.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import {
@@ -16,6 +18,7 @@ import {
   writeRandomRows,
 } from '../support/random-rows.ts'
 import { byForm, seed } from '../support/repetitions.ts'
+import { startNode } from '../support/scripted-node.ts'
 import { seedDeployment } from '../support/seed-index.ts'
 
 /** Entities of each kind on each chain. */
@@ -47,7 +50,7 @@ afterAll(async () => {
 const run = (statement: string) =>
   api.database.run((handle) => handle.execute<Record<string, unknown>>(sql.raw(statement)))
 
-type Include = (typeof inclusions)[number]
+type Include = (typeof depositInclusions)[number]
 
 /** The record of each entity by the mappers of the protocol's views, in the order of the ids, with its event. */
 const recordsOf = (kind: Kind, { events, deposits, positions }: RandomRows) => {
@@ -79,10 +82,12 @@ const expectedRows = (
   include: readonly Include[] = [],
 ): string[] =>
   recordsOf(kind, rows).map(({ entity, fact, event: { seen } }) => {
+    const time = observedBlock.timestamp
     const added = {
       stats: record.eventStats(seen.stats),
-      utilization: record.utilization({ ...seen, time: observedBlock.timestamp }, profiles[deployment.profile]),
+      utilization: record.utilization({ ...seen, time }, profiles[deployment.profile]),
       range: record.eventRange(seen.range),
+      event: record.eventSummary({ ...seen, time }),
     }
     const token = rows.tokens.find((it) => it.token === seen.paymentToken)
     return JSON.stringify({
@@ -96,17 +101,22 @@ const expectedRows = (
 const paths = { event: 'events', deposit: 'deposits', position: 'positions' } as const
 
 /** The rows of a list as the API sends them, byte for byte, all pages. */
-const sentRows = async (kind: Kind, chainId: ChainId, include: readonly Include[] = []): Promise<string[]> => {
+const sentRows = async (
+  from: typeof api,
+  kind: Kind,
+  chainId: ChainId,
+  include: readonly Include[] = [],
+): Promise<string[]> => {
   const rows: string[] = []
   for (let cursor: string | null = null; ; ) {
     const query = [`chainId=${chainId}&order=asc&limit=200`, ...(include.length > 0 ? [`include=${include}`] : [])]
     const url = `/v1/hedge/${paths[kind]}?${[...query, ...(cursor === null ? [] : [`cursor=${cursor}`])].join('&')}`
-    const { statusCode, body } = await api.app.inject({ url })
+    const { statusCode, body } = await from.app.inject({ url })
     expect(statusCode, body).toBe(200)
     const { data, meta } = z
       .object({ data: z.array(z.object({ id: z.number() })), meta: z.object({ nextCursor: z.string().nullable() }) })
       .parse(JSON.parse(body))
-    // A row begins with its id, and no record within one does.
+    // A row begins with its id. The summary of an event does too, but it follows a name and not the row before.
     const starts = data.map(({ id }) => `{"id":${id},`)
     let at = body.indexOf(starts[0] ?? '[]')
     for (const [row] of starts.entries()) {
@@ -120,53 +130,38 @@ const sentRows = async (kind: Kind, chainId: ChainId, include: readonly Include[
   }
 }
 
-/** Every subset of the inclusions, in every order. */
+/** Every subset of the inclusions of all kinds, in every order. */
 const orders = (rest: readonly Include[] = inclusions): Include[][] => [
   [],
   ...rest.flatMap((first) => orders(rest.filter((it) => it !== first)).map((others) => [first, ...others])),
 ]
 
 /** Those that a run tries: by default none, each alone, and all of them in both directions. */
-const tried = byForm([[], ...inclusions.map((name) => [name]), [...inclusions], inclusions.toReversed()], orders())
+const tried: Include[][] = byForm(
+  [[], ...inclusions.map((name) => [name]), [...inclusions], inclusions.toReversed()],
+  orders(),
+)
 
-const observationsOf = (kind: Kind): string => `${kind}_observations`
-
-/** Reads a chain's entities again, which renders them. */
-const writeTexts = ({ deployment, rows }: (typeof chains)[number], tokens = rows.tokens): Promise<void> =>
-  api.database.transaction((handle) => observeRandomRows(handle, deployment, { ...rows, tokens }))
-
-const texts = async (kind: Kind, chainId: ChainId) =>
-  (await run(`SELECT row_text FROM ${observationsOf(kind)} WHERE chain_id = ${chainId} ORDER BY id`)).rows.map(
-    (row) => row.row_text,
-  )
+/** Those for a kind, with the summary of the event for its members. */
+const triedFor = (kind: Kind): Include[][] =>
+  kind === 'event' ? tried : [...tried, ['event'], ['range', 'event', 'stats']]
 
 describe.each(chains)('on a chain of the $deployment.profile profile', (chain) => {
   const { deployment, rows } = chain
   const { chainId } = deployment
 
-  test.each(kinds)('PostgreSQL stores the text of each %s as the list sends it', async (kind) => {
-    expect(await texts(kind, chainId)).toEqual(expectedRows(kind, chain))
-    expect(await sentRows(kind, chainId)).toEqual(expectedRows(kind, chain))
+  test.each(kinds)('the list sends each %s as the record of its single read, with what it adds', async (kind) => {
+    expect(await sentRows(api, kind, chainId)).toEqual(expectedRows(kind, chain))
   })
 
-  test('subsets of include in several orders add the single reads of the event, of stored texts and of columns alike', async () => {
+  test('subsets of include in several orders add the single reads of the event', async () => {
     expect(tried).toHaveLength(byForm(6, 16))
-    const expected = kinds.flatMap((kind) =>
-      tried.map((include) => ({ kind, include, rows: expectedRows(kind, chain, include) })),
-    )
-    for (const { kind, include, rows: of } of expected)
-      expect(await sentRows(kind, chainId, include), `${kind} ${include}`).toEqual(of)
-    await run(
-      `${kinds.map((kind) => `UPDATE ${observationsOf(kind)} SET row_text = NULL WHERE chain_id = ${chainId}`).join(';')}`,
-    )
-    for (const { kind, include, rows: of } of expected)
-      expect(await sentRows(kind, chainId, include), `${kind} ${include} of columns`).toEqual(of)
-    // The members have their texts again, their events have not: what is included is rendered alone.
-    await writeTexts(chain)
-    await run(`UPDATE event_observations SET row_text = NULL WHERE chain_id = ${chainId} AND id % 2 = 0`)
-    for (const { kind, include, rows: of } of expected)
-      expect(await sentRows(kind, chainId, include), `${kind} ${include} of half the texts`).toEqual(of)
-    await writeTexts(chain)
+    for (const kind of kinds) {
+      for (const include of triedFor(kind))
+        expect(await sentRows(api, kind, chainId, include), `${kind} ${include}`).toEqual(
+          expectedRows(kind, chain, include),
+        )
+    }
   }, 240_000)
 
   test('the single reads of the index answer with the records that the rows begin with', async () => {
@@ -187,19 +182,44 @@ describe.each(chains)('on a chain of the $deployment.profile profile', (chain) =
     }
   }, 240_000)
 
-  test('an entity whose token has no decimals gets no text, and is rendered once they are known', async () => {
-    const { chainId } = deployment
-    const stored = rows.tokens.at(-1)
-    expect(await texts('event', chainId)).not.toContain(null)
-    await run(`DELETE FROM tokens WHERE chain_id = ${chainId} AND address = '\\x${stored?.token.slice(2)}'`)
-    await writeTexts(chain, [])
-    const ofToken = rows.events.map(({ seen }) => seen.paymentToken === stored?.token)
-    expect((await texts('event', chainId)).map((it) => it === null)).toEqual(ofToken)
-    const ofEvents = rows.positions.map(({ fact }) => ofToken[Number(fact.eventId) - 1])
-    expect((await texts('position', chainId)).map((it) => it === null)).toEqual(ofEvents)
-    await writeTexts(chain)
-    for (const kind of kinds) expect(await texts(kind, chainId)).toEqual(expectedRows(kind, chain))
-  })
+  test('a row whose token is not stored asks the chain for its symbol and decimals, and the others do not', async () => {
+    const configured = new Set(configuredTokens(deployment).map(({ token }) => token))
+    const address = rows.events.map(({ seen }) => seen.paymentToken).find((token) => !configured.has(token))
+    if (address === undefined) throw new Error('no event has a token that is not configured')
+    await run(`DELETE FROM tokens WHERE chain_id = ${chainId} AND address = '\\x${address.slice(2)}'`)
+    const node = await startNode({ chainId })
+    const asked: unknown[] = []
+    node.say((calls) => {
+      if (calls.some(({ method }) => method !== 'eth_call')) return null
+      asked.push(...calls.map(({ params: [call] }) => call))
+      const answers = [encodeAbiParameters([{ type: 'string' }], ['ASKED']), numberToHex(9, { size: 32 })]
+      return { body: JSON.stringify(calls.map(({ id }, at) => ({ jsonrpc: '2.0', id, result: answers[at] }))) }
+    })
+    const open = async (url?: string) => {
+      const app = await openApp({ databaseUrl: store.url, nodes: [{ deployment, ...(url && { url }) }] })
+      onTestFinished(app.close)
+      return app
+    }
+    const [withNode, indexOnly] = [await open(node.url), await open()]
+    const shown = rows.tokens.map((it) =>
+      it.token === address ? { token: address, symbol: 'ASKED', decimals: 9 } : it,
+    )
+    for (const kind of kinds) {
+      expect(await sentRows(withNode, kind, chainId)).toEqual(
+        expectedRows(kind, { deployment, rows: { ...rows, tokens: shown } }),
+      )
+      // Without a node, rows of other tokens are served nevertheless.
+      const isOfToken = recordsOf(kind, rows).map(({ event }) => event.seen.paymentToken === address)
+      for (const [at, needsNode] of isOfToken.entries())
+        expect((await indexOnly.get(`/hedge/${paths[kind]}?chainId=${chainId}&ids=${at + 1}`)).status).toBe(
+          needsNode ? 503 : 200,
+        )
+    }
+    // The token is asked once for its symbol and once for its decimals.
+    expect(asked).toMatchObject([{ to: address }, { to: address }])
+    await api.database.transaction((handle) => observeRandomRows(handle, deployment, rows))
+    for (const kind of kinds) expect(await sentRows(indexOnly, kind, chainId)).toEqual(expectedRows(kind, chain))
+  }, 240_000)
 })
 
 test('an inclusion that is named twice is added once', async () => {
