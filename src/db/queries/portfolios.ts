@@ -5,7 +5,7 @@ import { type Inclusion, shownBy } from '../../protocol/rows.ts'
 import type { Database } from '../pool.ts'
 import * as t from '../schema.ts'
 import { bytes, isActive, isClaimable } from './filters.ts'
-import { addresses, bounds, type ListQuery, listQueryText, listQueryValues } from './listings.ts'
+import { bounds, type ListQuery, listQueryText, listQueryValues } from './listings.ts'
 import {
   type Cells,
   feeRateOf,
@@ -187,27 +187,26 @@ const parseHolding = (kind: Kind, cells: Cells, reader: RowReader): Holding => {
 const start = { after: null, upTo: null, now: null, rollback: null } as const
 
 /**
- * The statement for a number of chains. Its first `after` values are those of the chains. Each of its rows begins with
- * what it is: the tips, a holding of a kind, or sums.
+ * The statement for a number of chains and of wallets. Its first `after` values are those of the chains. Each of its rows
+ * begins with what it is: the tips, a holding of a kind, or sums.
  */
 const textFor = (
   chains: number,
   after: number,
-  isOne: boolean,
+  wallets: number,
   form: Form,
   readers: Readonly<Record<Kind, RowReader>>,
 ): string => {
-  // One wallet is a single value: for an array, a generic plan expects many rows and looks too expensive.
-  const owned = isOne
-    ? `(VALUES ($${after + 1}::bytea, 1)) AS owned (by, nth)`
-    : `unnest($${after + 1}::bytea[]) WITH ORDINALITY AS owned (by, nth)`
-  const parameters = [owned, `$${after + 2}`, `$${after + 3}`]
+  // Not an array, for which a generic plan expects many rows and looks too expensive.
+  const each = Array.from({ length: wallets }, (_, at) => `($${after + 3 + at}::bytea, ${at + 1})`)
+  const owned = `(VALUES ${each.join()}) AS owned (by, nth)`
+  const parameters = [owned, `$${after + 1}`, `$${after + 2}`]
   const width = Math.max(...kinds.map((kind) => 2 + expressionsOf(kind, readers[kind]).length))
-  const each = kinds.map((kind) => holdings(kind, form, parameters, readers[kind], width))
+  const rows = kinds.map((kind) => holdings(kind, form, parameters, readers[kind], width))
   const tips = `SELECT ${padded(width, [`'${TIPS}'`, tipsText({ reorged: false, refreshing: true })])}`
   const sums = form.sums ? kinds.map((kind) => sumsOf(kind, form, parameters, width)) : []
   const pools = form.sums ? `, ${poolsText(owned)}` : ''
-  return `WITH ${listQueryText(chains)}${pools} ${[tips, ...each, ...sums].join(' UNION ALL ')}`
+  return `WITH ${listQueryText(chains)}${pools} ${[tips, ...rows, ...sums].join(' UNION ALL ')}`
 }
 
 const texts = new Map<string, string>()
@@ -234,16 +233,14 @@ export const createPortfolios = (database: Pick<Database, 'rows'>) => ({
    */
   async of({ wallets, chains, activeOnly, include, limit, sums }: PortfolioQuery) {
     const queries = chains.map((chain) => ({ ...start, ...chain }))
-    const [first, second] = wallets
-    const isOne = first !== undefined && second === undefined
     const ofChains = listQueryValues(queries, bounds.asc)
     const roundUp = chains.flatMap(({ chainId, roundsCapitalUp }) => (roundsCapitalUp ? [chainId] : []))
-    const values = [...ofChains, isOne ? bytes(first) : addresses(wallets), limit, `{${roundUp.join()}}`]
+    const values = [...ofChains, limit, `{${roundUp.join()}}`, ...wallets.map(bytes)]
     const readers = perKind((kind) => rowReader(kind, shownBy(kind, include)))
     const shown = kinds.map((kind) => readers[kind].name)
-    const name = ['portfolio', activeOnly, isOne, queries.length, sums, ...shown].join(' ')
+    const name = ['portfolio', activeOnly, wallets.length, queries.length, sums, ...shown].join(' ')
     const form = { activeOnly, include, sums }
-    const text = texts.get(name) ?? textFor(queries.length, ofChains.length, isOne, form, readers)
+    const text = texts.get(name) ?? textFor(queries.length, ofChains.length, wallets.length, form, readers)
     texts.set(name, text)
     const rows = await database.rows({ name, text, values })
     const found = new Map<string | null | undefined, Cells[]>([TIPS, SUMS, ...kinds].map((what) => [what, []]))

@@ -225,14 +225,12 @@ const readerOf = <K extends Kind>(kind: K, shown: ReturnType<typeof shownIn>) =>
     lookedUp(ownObservation, ownAlias, 'id = f.id', names(ownAlias)),
     ...(isMember && event.length > 0 ? [lookedUp('event_observations', 'e', 'id = f.event_id', names('e'))] : []),
   ]
-  const further = [
-    ...(isMember ? [lookedUp('events', 'o', 'id = f.event_id', names('o'))] : []),
-    lookedUp('tokens', 't', `address = ${isMember ? 'o' : 'e'}.payment_token`, names('t')),
-  ]
+  const tokens = `LEFT JOIN tokens t ON t.chain_id = f.chain_id AND t.address = ${isMember ? 'o' : 'e'}.payment_token`
+  const further = [...(isMember ? [lookedUp('events', 'o', 'id = f.event_id', names('o'))] : []), tokens]
   return {
     facts: [...new Set([...names('f').split(','), ...(isMember ? ['event_id'] : [])])],
     joins: [...observed, ...further].join(' '),
-    /** The joins without those of `observedJoins`. */
+    /** The joins in addition to those of `observedJoins`. */
     furtherJoins: further.join(' '),
     expressions: all.map(sqlOf),
     parse(cells: Cells, from: number): ListRow<K> {

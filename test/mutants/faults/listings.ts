@@ -117,7 +117,7 @@ export const listingsFaults: Faults = {
       ['queries.length, sums, ...shown]', 'sums, ...shown]'],
       ['queries.length, sums, ...shown]', 'queries.length, ...shown]'],
       ['queries.length, sums, ...shown]', 'queries.length, sums]'],
-      ["['portfolio', activeOnly, isOne,", "['portfolio', isOne,"],
+      ["['portfolio', activeOnly, wallets.length,", "['portfolio', wallets.length,"],
       ['(roundsCapitalUp ? [chainId] : [])', '(roundsCapitalUp ? [] : [chainId])'],
       ['rowReader(kind, shownBy(kind, include))', 'rowReader(kind, include)'],
       ['rowReader(kind, shownBy(kind, include))', 'rowReader(kind, [])'],
