@@ -119,8 +119,8 @@ export const reversals: Target = {
           if (moment === 'during the rollback')
             await withoutSettlementWrites(client, async () => {
               await reorg()
-              const storing = '%insert into "settlements"%'
-              await untilWaiting(client, 'a worker that stores reversals', storing, WITHIN_MS)
+              const storing = '%UPDATE "settlements" AS settled SET block_number%'
+              await untilWaiting(client, 'a worker that rolls settlements back', storing, WITHIN_MS)
               await poller.poll()
               await worker.kill()
             })
