@@ -131,10 +131,9 @@ const shownIn = (include: readonly Inclusion[]) => ({
   payout: include.includes('payout'),
 })
 
-const payoutFeeRate: Column = { field: 'feeRate', alias: '', name: '', parse: asText }
+const payoutFeeRate = feeRateOf(entities.position.claims.payout.feeRate)
 
-const sqlOf = ({ alias, name, field }: Column): string =>
-  field === 'feeRate' ? feeRateOf(entities.position.claims.payout.feeRate) : `${alias}.${name}`
+const sqlOf = ({ alias, name }: Column): string => `${alias}.${name}`
 
 type ColumnsOfEvent = EventViews['core'] &
   EventViews['range'] &
@@ -208,11 +207,10 @@ const readerOf = <K extends Kind>(kind: K, shown: ReturnType<typeof shownIn>) =>
   const head = [...common.created, ...common.paymentToken[kind], ...common.token]
   const event = shown.event ? eventOfRow(kind) : []
   const columns = [...head, ...ofOwn.fact, ...ofOwn.seen]
-  const rate = shown.payout ? [payoutFeeRate] : []
-  const all = [...columns, ...event, ...rate]
+  const all = [...columns, ...event]
   const seenAt = head.length + ofOwn.fact.length
   const eventAt = columns.length
-  const rateAt = eventAt + event.length
+  const rateAt = all.length
   const eventIn = (cells: Cells, from: number): EventViews | null => {
     if (cells[from] == null) return null
     const it = parse(event, cells, from) as unknown as ColumnsOfEvent
@@ -232,7 +230,7 @@ const readerOf = <K extends Kind>(kind: K, shown: ReturnType<typeof shownIn>) =>
     joins: [...observed, ...further].join(' '),
     /** The joins in addition to those of `observedJoins`. */
     furtherJoins: further.join(' '),
-    expressions: all.map(sqlOf),
+    expressions: [...all.map(sqlOf), ...(shown.payout ? [payoutFeeRate] : [])],
     parse(cells: Cells, from: number): ListRow<K> {
       // The fields of the row are also those that its views are made of.
       const fields = parse(columns, cells, from)

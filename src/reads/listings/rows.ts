@@ -39,6 +39,7 @@ const createRows = <K extends Kind>(sources: ListSources, { kind, include }: Ask
   const showsEvent = fields.some((name) => name !== 'payout')
   const made = new Map<string, EventFields>()
   const onChain = new Map<string, ReturnType<typeof eventFromChain>>()
+  let isIndexed = true
 
   const shownOf = (views: EventViews, chainId: ChainId): EventFields =>
     eventFields(views, chainOf(chains, chainId).deployment.profile, fields)
@@ -98,20 +99,24 @@ const createRows = <K extends Kind>(sources: ListSources, { kind, include }: Ask
     return rowOf(row, entity, token, shownOf(event, chainId))
   }
 
-  /** Whether the index has everything that the row is made of, but perhaps the description of its token. */
-  const isIndexed = (row: ListRow<K>): boolean => row.views !== null && row.token !== null && ofEvent(row) !== null
-
   /** Makes a row. A part that the index has not read yet is read from the chain. */
   const make = (row: ListRow<K>): Row | Promise<Row | null> => {
     const { chainId, views, token: address } = row
     const event = ofEvent(row)
-    if (views === null || address === null || event === null) return fromNodes(row)
+    if (views === null || address === null || event === null) {
+      isIndexed = false
+      return fromNodes(row)
+    }
     const withToken = (token: Token): Row => rowOf(row, record.entityRecord[kind](views), token, event)
     const token = lists.token(chainId, address, row)
     return token === null ? lists.tokens.ask(chainId, address).then(withToken) : withToken(token)
   }
 
-  return { isIndexed, make }
+  return {
+    make,
+    /** Whether the index had everything that the rows are made of, but perhaps the descriptions of their tokens. */
+    isIndexed: () => isIndexed,
+  }
 }
 
 /** Rows in the order of the page; null where a reorg has removed one, or where it could not be read. */
@@ -143,7 +148,7 @@ export const rowsOf = async (
   const found = showsValues(asked.include)
     ? await withValues(sources.pricing, made, asked.include.includes('stale-value'))
     : made
-  return { rows: found, isIndexed: rows.every(isIndexed) }
+  return { rows: found, isIndexed: isIndexed() }
 }
 
 /** Returns what `make` does, or a rejection if it throws: the promises of earlier rows are then handled too. */

@@ -160,7 +160,7 @@ export const listingsFaults: Faults = {
       ['cell == null ? null : parseText(cell)', 'cell'],
       ['shown.payout ? [payoutFeeRate] : []', '[]'],
       ['const seenAt = head.length + ofOwn.fact.length', 'const seenAt = head.length'],
-      ['const rateAt = eventAt + event.length', 'const rateAt = eventAt'],
+      ['const rateAt = all.length', 'const rateAt = eventAt'],
       ["isMember && event.length > 0 ? [lookedUp('event_observations'", "isMember ? [lookedUp('event_observations'"],
       ['cells[from + seenAt] !== null', 'cells[from] !== null'],
       ['    if (cells[from] == null) return null\n', ''],
