@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import type { Ended, RequestMetrics } from '../lib/http-metrics.ts'
-import type { LineBuffer } from './line-buffer.ts'
+import type { Ended } from '../lib/http-metrics.ts'
+import type { Logger } from '../lib/log.ts'
 
 const ALLOWED = /^[\w.:-]{1,128}$/
 const TRACE_PARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}/
@@ -17,23 +17,16 @@ export const traceOf = ({ headers }: Pick<IncomingMessage, 'headers'>): string |
   TRACE_PARENT.exec(String(headers.traceparent))?.[1]
 
 /**
- * Creates the recorder of the metrics of ended requests, and of their log lines unless the client disconnected. What
- * all requests of a route, method and status share is prepared once. `traceId` is that of the client's trace.
+ * Creates the recorder of ended requests: their metrics, and their log line unless the client disconnected. `traceId` is
+ * that of the client's trace.
  */
-export const createAccess = (metrics: RequestMetrics, lines: LineBuffer) => {
-  const prepare = ({ method, route, status }: Ended) => ({
-    series: metrics.series(method, route, status),
-    line: lines.kind(method, route, Number(status)),
-  })
-  const kinds = new Map<string | undefined, Map<string, ReturnType<typeof prepare>>>()
-  return (ended: Ended, id: string, traceId: string | undefined): void => {
+export const createAccess = (observe: (ended: Ended) => void, log: Pick<Logger, 'child'>) => {
+  // A line of a request has no secrets. Searching it for them would take twice as long as writing it.
+  const lines = log.child({}, { redact: [] })
+  return (ended: Ended, requestId: string, traceId: string | undefined): void => {
+    observe(ended)
     const { method, route, status, ms } = ended
-    const ofRoute = kinds.get(route) ?? new Map<string, ReturnType<typeof prepare>>()
-    const known = ofRoute.get(method + status)
-    const { series, line } = known ?? prepare(ended)
-    if (known === undefined) kinds.set(route, ofRoute.set(method + status, { series, line }))
-    series.observe(ms)
-    if (status !== 'left') lines.answered(line, id, ms, traceId)
+    if (status !== 'left') lines.info({ requestId, method, route, status, ms: Math.round(ms), traceId }, 'answered')
   }
 }
 

@@ -22,7 +22,6 @@ import { createAccess, requestId } from './access.ts'
 import { changeStream } from './change-stream.ts'
 import { trustsProxy } from './client.ts'
 import { BODY_LIMIT, type Limits, MAX_PARAM_LENGTH } from './limits.ts'
-import { createLineBuffer } from './line-buffer.ts'
 import { contentEncodings } from './plugins/content-encoding.ts'
 import { errors, routerError, socketError } from './plugins/errors.ts'
 import { headers, preflights } from './plugins/headers.ts'
@@ -100,8 +99,7 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   const tags = createTags(editionOf([...chains.values()].map(({ deployment }) => deployment)))
   const unread = createUnread(limits.maxUnreadBytes)
   const cache = createResponseCache({ changes, forkBlocks, store, tags, limit, trustedProxies, unread })
-  const lines = createLineBuffer(options.log)
-  const access = createAccess(createRequestMetrics(metrics), lines)
+  const access = createAccess(createRequestMetrics(metrics), options.log)
 
   const app = Fastify({
     loggerInstance: log,
@@ -117,7 +115,6 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
     clientErrorHandler: socketError,
   })
   app.addHook('preClose', closesHalfOpen(app.server, draining))
-  app.addHook('onClose', async () => lines.flush())
   app.setValidatorCompiler(validatorCompiler)
   app.setSerializerCompiler(serializerCompiler)
   // Bodies are JSON. Any other content type is a 415.

@@ -56,8 +56,7 @@ export const buildEngineApp = ({
     frameworkErrors: answer,
   })
   app.addHook('preClose', closesHalfOpen(app.server, draining))
-  const requests = createRequestMetrics(metrics)
-  onEnd(app, ({ method, route, status, ms }) => requests.series(method, route, status).observe(ms))
+  onEnd(app, createRequestMetrics(metrics))
   measureRates(metrics, engine)
   app.removeContentTypeParser('text/plain')
   app.setErrorHandler(answer)

@@ -1,6 +1,7 @@
 import { EventEmitter, getEventListeners } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import type { FastifyRequest } from 'fastify'
+import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { createAccess, requestId, traceOf } from '../../src/api/access.ts'
 import { clientOf, onResponseEnd, rawAddressOf, trustsProxy } from '../../src/api/client.ts'
@@ -103,43 +104,21 @@ test('the trace of a request is that of a whole traceparent', () => {
     expect(traceOf({ headers: { traceparent } as never })).toBeUndefined()
 })
 
-test('an ended request counts in its series, and has a log line unless its client left', () => {
-  const prepared: unknown[] = []
+test('an ended request is observed, and has a log line unless its client left', () => {
   const observed: unknown[] = []
-  const written: unknown[] = []
-  const metrics = {
-    series(...series: readonly unknown[]) {
-      prepared.push(series)
-      return { observe: (ms: number) => void observed.push([...series, ms]) }
-    },
-  }
-  const lines = {
-    kind: (...kind: readonly unknown[]) => kind,
-    answered: (...line: readonly unknown[]) => void written.push(line),
-  }
-  const access = createAccess(metrics, lines as never)
-  access({ method: 'GET', route: '/a', status: 200, ms: 1 }, 'id1', 'trace')
-  access({ method: 'GET', route: '/a', status: 200, ms: 2 }, 'id2', undefined)
-  access({ method: 'POST', route: '/a', status: 200, ms: 3 }, 'id3', undefined)
-  access({ method: 'GET', route: '/b', status: 404, ms: 4 }, 'id4', undefined)
-  access({ method: 'GET', route: '/a', status: 'left', ms: 5 }, 'id5', undefined)
-  access({ method: 'GET', route: undefined, status: 404, ms: 6 }, 'id6', undefined)
-  expect(observed).toEqual([
-    ['GET', '/a', 200, 1],
-    ['GET', '/a', 200, 2],
-    ['POST', '/a', 200, 3],
-    ['GET', '/b', 404, 4],
-    ['GET', '/a', 'left', 5],
-    ['GET', undefined, 404, 6],
-  ])
-  // The second request of a kind prepares nothing.
-  expect(prepared).toHaveLength(5)
+  const written: object[] = []
+  const log = pino({ base: {}, timestamp: false }, { write: (line) => void written.push(JSON.parse(line)) })
+  const access = createAccess((ended) => void observed.push(ended), log)
+  const get = { method: 'GET', route: '/a', status: 200, ms: 1.5 } as const
+  const missing = { method: 'POST', route: undefined, status: 404, ms: 0.4 } as const
+  const left = { ...get, status: 'left' } as const
+  access(get, 'id1', 'trace')
+  access(missing, 'id2', undefined)
+  access(left, 'id3', undefined)
+  expect(observed).toEqual([get, missing, left])
   expect(written).toEqual([
-    [['GET', '/a', 200], 'id1', 1, 'trace'],
-    [['GET', '/a', 200], 'id2', 2, undefined],
-    [['POST', '/a', 200], 'id3', 3, undefined],
-    [['GET', '/b', 404], 'id4', 4, undefined],
-    [['GET', undefined, 404], 'id6', 6, undefined],
+    { ...get, level: 30, requestId: 'id1', ms: 2, traceId: 'trace', msg: 'answered' },
+    { level: 30, requestId: 'id2', method: 'POST', status: 404, ms: 0, msg: 'answered' },
   ])
 })
 

@@ -16,7 +16,6 @@ export const restFaults: Faults = {
       ['maxParamLength: MAX_PARAM_LENGTH, ', ''],
       [', ignoreTrailingSlash: true', ''],
       ["  app.removeContentTypeParser('text/plain')\n", ''],
-      ['=> lines.flush())', '=> {})'],
       ['  await app.register(preflights)\n', ''],
       [
         'createStreamCapacity(limits.maxStreams, limits.maxStreamsPerClient)',

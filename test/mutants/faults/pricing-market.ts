@@ -176,7 +176,7 @@ export const pricingMarketFaults: Faults = {
       ['frameworkErrors: answer,', ''],
       ['app.setErrorHandler(answer)', ''],
       ['parseInput(ValuesRequest', 'parseInput(QuoteRequest'],
-      ['onEnd(app, ({ method, route, status, ms }) => requests.series(method, route, status).observe(ms))', ''],
+      ['onEnd(app, createRequestMetrics(metrics))', 'createRequestMetrics(metrics)'],
       ['measureRates(metrics, engine)', ''],
     ],
   },
