@@ -1,5 +1,5 @@
 import { isSchema, type JsonSchema } from './json-schema.ts'
-import { notes, units } from './notes.ts'
+import { NOTES, notes, units } from './notes.ts'
 
 /**
  * The description of a field or parameter: its meaning, then its unit. `owner` is the field, schema or path segment
@@ -24,7 +24,8 @@ export const annotate = (schema: JsonSchema, owner: string): void => {
     const isEnvelope = isNamed && (name === 'data' || name === 'meta')
     const description = isEnvelope ? field.description : describeField(owner, name, field.description)
     // A named schema has a description of its own.
-    if (description === undefined && !isNamed) throw new TypeError(`no description of ${owner}.${name}`)
+    if (description === undefined && !isNamed)
+      throw new TypeError(`no description of ${owner}.${name}: add it to ${NOTES}`)
     if (description !== undefined) field.description = description
     annotate(field, name)
   }
