@@ -1,7 +1,7 @@
 import { getAddress, isAddress } from 'viem'
 import type { environments } from '../config/environments.ts'
 import type { ConfigOf } from '../config/load.ts'
-import { webhookTypes } from '../db/schema-webhooks.ts'
+import { subscribable, type WebhookType, webhookTypes } from '../db/schema-webhooks.ts'
 import type { Subscription } from '../db/webhooks/endpoints.ts'
 import { invalidField } from '../lib/errors.ts'
 import { parseEndpointUrl } from '../webhooks/address.ts'
@@ -10,21 +10,15 @@ import { checked, type Flags, textOf, wholeNumber } from './flags.ts'
 type Filter = 'wallets' | 'events'
 
 /** The filters that have an effect on the messages of a type. */
-const filtersOf: Readonly<Record<(typeof webhookTypes)[number], readonly Filter[]>> = {
-  'settlement.settled': ['wallets', 'events'],
-  'settlement.reverted': ['wallets', 'events'],
-  'settlement.finalized': ['wallets', 'events'],
-  'wallet.changed': ['wallets'],
-  'event.changed': ['events'],
-}
+const filtersOf = (type: WebhookType): readonly Filter[] => subscribable[type].filters
 
 /** Refuses a filter without an effect, and a type of which the given filters leave out nothing. */
 const requireEffect = (types: Subscription['types'], given: readonly Filter[]): void => {
   for (const filter of given) {
-    if (!types.some((type) => filtersOf[type].includes(filter)))
+    if (!types.some((type) => filtersOf(type).includes(filter)))
       throw invalidField(filter, `has no effect on ${types.join(', ')}: leave it out, or choose other types`)
   }
-  const whole = types.filter((type) => !filtersOf[type].some((filter) => given.includes(filter)))
+  const whole = types.filter((type) => !filtersOf(type).some((filter) => given.includes(filter)))
   const [filter] = given
   if (filter !== undefined && whole.length > 0)
     throw invalidField(filter, `has no effect on ${whole.join(', ')}: register an endpoint of its own for it`)

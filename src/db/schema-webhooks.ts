@@ -4,14 +4,24 @@ import { bigint, index, integer, pgTable, primaryKey, text, timestamp } from 'dr
 const seq = (name: string) => bigint(name, { mode: 'number' }).notNull()
 const time = (name: string) => timestamp(name, { withTimezone: true })
 
-/** What an endpoint can subscribe to. */
-export const webhookTypes = [
-  'settlement.settled',
-  'settlement.reverted',
-  'settlement.finalized',
-  'wallet.changed',
-  'event.changed',
-] as const
+/** What an endpoint can subscribe to: the feed with the items, and the filters that choose among them. */
+type Subscribable = {
+  readonly feed: 'settlements' | 'final settlements' | 'wallet' | 'event' | 'protocol'
+  readonly filters: readonly ('wallets' | 'events')[]
+}
+
+/** The types of messages. */
+export const subscribable = {
+  'settlement.settled': { feed: 'settlements', filters: ['wallets', 'events'] },
+  'settlement.reverted': { feed: 'settlements', filters: ['wallets', 'events'] },
+  'settlement.finalized': { feed: 'final settlements', filters: ['wallets', 'events'] },
+  'wallet.changed': { feed: 'wallet', filters: ['wallets'] },
+  'event.changed': { feed: 'event', filters: ['events'] },
+} as const satisfies Readonly<Record<string, Subscribable>>
+
+export type WebhookType = keyof typeof subscribable
+
+export const webhookTypes = Object.keys(subscribable) as [WebhookType, ...WebhookType[]]
 
 /** The receivers of webhooks, registered by the operator, and their position in the feeds. */
 export const webhookEndpoints = pgTable('webhook_endpoints', {

@@ -1,6 +1,7 @@
 import type { Database, Handle } from '../db/pool.ts'
 import { createFeedQueries, type FeedItem, type FeedPage } from '../db/queries/feed.ts'
 import { createSettlementQueries, type FeedSettlement } from '../db/queries/settlements.ts'
+import { subscribable } from '../db/schema-webhooks.ts'
 import type { Endpoint } from '../db/webhooks/endpoints.ts'
 import { configuredChains } from '../protocol/chains.ts'
 import { change, cursorText } from '../reads/listings/changes.ts'
@@ -63,8 +64,9 @@ export const messagesAfter = async (
   const last = whole.next.seq
   const isOther = whole.resets.some(({ reason }) => reason === 'other_history')
 
-  const changes = async (type: 'wallet' | 'event'): Promise<Part> => {
-    const keys = type === 'wallet' ? endpoint.wallets : endpoint.eventIds?.map(String)
+  const changes = async (type: FeedItem['type'], keys?: readonly string[] | null): Promise<Part> => {
+    // A cursor of another history has no items: the reset covers them.
+    if (isOther) return { messages: [], end: last }
     const filter = { chainIds, types: [type], ...(keys && { keys }) }
     const page = await feed.page({ epoch, seq }, filter, limit, last)
     return { messages: page.items.map((item) => changed(item, page.next.epoch)), end: page.next.seq }
@@ -84,15 +86,20 @@ export const messagesAfter = async (
     return { messages: items.map(settled), end }
   }
 
-  const has = (...names: readonly Endpoint['types'][number][]): boolean => names.some((name) => types.includes(name))
+  const read = {
+    settlements: () => settlements(false),
+    'final settlements': () => settlements(true),
+    wallet: () => changes('wallet', endpoint.wallets),
+    event: () => changes('event', endpoint.eventIds?.map(String)),
+    protocol: () => changes('protocol'),
+  }
   const parts: Part[] = []
-  if (has('settlement.settled', 'settlement.reverted')) parts.push(await settlements(false))
-  if (has('settlement.finalized')) parts.push(await settlements(true))
-  if (!isOther && has('wallet.changed')) parts.push(await changes('wallet'))
-  if (!isOther && has('event.changed')) parts.push(await changes('event'))
+  const feeds = new Set(types.map((type) => subscribable[type].feed))
+  for (const name of feeds) parts.push(await read[name]())
 
   const end = Math.min(last, ...parts.map((part) => part.end))
-  const resets = has('wallet.changed', 'event.changed') ? whole.resets.filter((it) => isOther || it.seq <= end) : []
+  const followsChanges = types.some((type) => type.endsWith('.changed'))
+  const resets = followsChanges ? whole.resets.filter((it) => isOther || it.seq <= end) : []
   const wanted: readonly string[] = types
   const messages = parts
     .flatMap((part) => part.messages)

@@ -17,14 +17,8 @@ let copy = ''
 
 beforeAll(async () => {
   copy = await mkdtemp(join(tmpdir(), 'fx-recipes-'))
-  const files = [
-    'docs/openapi.json',
-    'docs/examples.json',
-    'docs/guide',
-    'CHANGELOG.md',
-    'package.json',
-    'tsconfig.json',
-  ]
+  const docs = ['docs/openapi.json', 'docs/examples.json', 'docs/guide', 'docs/runbook.md', 'CHANGELOG.md']
+  const files = [...docs, 'deploy/prometheus', 'client/src/webhooks.ts', 'package.json', 'tsconfig.json']
   const tests = ['test/vectors/specification.ts', 'test/examples/requests.ts']
   const parts = ['src', 'migrations', ...files, ...tests]
   for (const part of parts) await cp(join(root, part), join(copy, part), { recursive: true })
@@ -89,6 +83,26 @@ test('a copy that follows every recipe describes and decodes what they add', asy
   expect(specified.filter((path: string) => !described.includes(path))).toEqual([])
   expect(specified.filter((path: string) => path.includes('example'))).toHaveLength(3)
 }, 120_000)
+
+test('a copy that follows every recipe serves the new metric, and can subscribe to the new type of webhook', async () => {
+  const script = `import Fastify from 'fastify'
+    import { metrics as measured } from './src/api/plugins/metrics.ts'
+    import { programs } from './src/compose/commands.ts'
+    import { webhookTypes } from './src/db/schema-webhooks.ts'
+    import { createMetrics } from './src/lib/metrics.ts'
+    const metrics = createMetrics()
+    const waits = { counts: () => ({ open: 0, refused: 3 }) }
+    await Fastify().register(measured, { metrics, waits, access() {}, streams: [], limit: null, refused: {} })
+    const metric = await metrics.getSingleMetricAsString('fx_example_refused_total')
+    console.log(JSON.stringify([metric, webhookTypes, programs['webhooks add'].flags.types.summary]))`
+  const { stdout } = await run(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], {
+    cwd: copy,
+  })
+  const [metric, types, help] = JSON.parse(stdout)
+  expect(metric).toContain('fx_example_refused_total 3')
+  expect(types).toContain('protocol.changed')
+  expect(help.split(';')[0].split(', ')).toEqual(types)
+})
 
 test.runIf(inject('form') === 'long')(
   'a copy that follows every recipe has no type error',

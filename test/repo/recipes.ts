@@ -24,6 +24,59 @@ export const recipes: Readonly<Record<string, readonly Edit[]>> = {
     buildExamplePause: { body: ofOwner },`,
     },
   ],
+  'Add a type of webhook': [
+    {
+      file: 'src/db/schema-webhooks.ts',
+      anchor: "'event.changed': { feed: 'event', filters: ['events'] },",
+      text: `
+  'protocol.changed': { feed: 'protocol', filters: [] },`,
+    },
+    {
+      file: 'src/compose/commands.ts',
+      anchor: 'wallet.changed, event.changed',
+      text: ', protocol.changed',
+    },
+    {
+      file: 'client/src/webhooks.ts',
+      anchor: "Of<'wallet.changed' | 'event.changed'",
+      text: " | 'protocol.changed'",
+    },
+    {
+      file: 'docs/guide/webhooks.md',
+      anchor: 'what changed of an event. Fetch the event            |',
+      text: `
+| \`protocol.changed\`     | an item of \`GET /v1/changes\`: what changed of the protocol                        |`,
+    },
+  ],
+  'Add a metric with an alert': [
+    {
+      file: 'src/api/plugins/metrics.ts',
+      anchor: 'const rows: readonly Row[] = [',
+      text: `
+  ['fx_example_refused_total', 'Waits that were refused, as an example', ({ waits }) => waits.counts().refused],`,
+    },
+    {
+      file: 'deploy/prometheus/alerts.yml',
+      anchor: '  - name: api\n    rules:\n',
+      text: `      - alert: ExampleRefused
+        expr: 'rate(fx_example_refused_total[5m]) > 1'
+        for: 5m
+        labels: { severity: warning }
+        annotations:
+          summary: "waits are refused, as an example"
+          runbook_url: docs/runbook.md#examplerefused
+`,
+    },
+    {
+      file: 'docs/runbook.md',
+      anchor: '\n## API\n',
+      text: `
+### ExampleRefused
+
+Waits are refused, as an example.
+`,
+    },
+  ],
   'Add a read': [
     {
       file: 'src/reads/entities/subjects.ts',

@@ -17,7 +17,7 @@ export const pageFaults: Faults = {
       ['/^[^;:]*/', '/^.*/'],
       ["(name === 'data' || name === 'meta')", "name === 'data'"],
       ['description === undefined && !isNamed', 'description === undefined'],
-      ['if (description === undefined && !isNamed) throw', 'if (false) throw'],
+      ['if (description === undefined && !isNamed)', 'if (false)'],
       [
         'if (description !== undefined) field.description = description',
         'field.description = description as string',

@@ -63,7 +63,6 @@ export const composeFaults: Faults = {
     faults: [
       ['chainIds?.length !== 1', 'chainIds === null'],
       ['getAddress(text).toLowerCase()', 'getAddress(text)'],
-      ["'wallet.changed': ['wallets']", "'wallet.changed': ['wallets', 'events']"],
       ['whole.length > 0', 'whole.length > 1'],
     ],
   },
