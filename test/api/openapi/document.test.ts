@@ -322,7 +322,9 @@ describe('the description of a field', () => {
     expect(of('settledAt', 'Unix seconds; 0 until settled')).toBe(
       'When the event was settled, in Unix seconds; 0 until then',
     )
-    expect(of('id', 'Id, per chain and kind')).toMatch(/^Id of the record, assigned/)
+    expect(of('id', 'Id, per chain and kind')).toBe(
+      'Id of the record, assigned by the protocol, counted per chain and kind',
+    )
     expect(of('unheard', 'Wei')).toBe('Wei')
   })
 
@@ -345,10 +347,10 @@ describe('the description of a field', () => {
 
   test('of a named schema is that of the schema, unless its place has one', () => {
     const $ref = '#/components/schemas/Any'
-    const properties = { unheard: { $ref }, data: { $ref }, symbol: { $ref } }
+    const properties = { unheard: { $ref }, data: { $ref }, meta: { $ref }, symbol: { $ref } }
     expect(described({ properties }, 'owner')).toMatchObject({
       properties: { unheard: { $ref }, data: { $ref }, symbol: { $ref, description: expect.any(String) } },
     })
-    expect([properties.unheard, properties.data]).toEqual([{ $ref }, { $ref }])
+    expect([properties.unheard, properties.data, properties.meta]).toEqual([{ $ref }, { $ref }, { $ref }])
   })
 })

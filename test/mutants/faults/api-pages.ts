@@ -84,8 +84,7 @@ export const pageFaults: Faults = {
     tests: [unit],
     faults: [
       [" && part !== ':chainId'", ''],
-      [" && part !== 'v1'", ''],
-      ["part !== '' && ", ''],
+      ["part !== 'v1' && ", ''],
       [".filter((part) => !part.startsWith(':'))", ''],
       ['.split(/[^A-Za-z0-9]+/)', '.split(/[^A-Za-z0-9-]+/)'],
       [', ...keys]', ']'],
