@@ -169,18 +169,21 @@ describe('an index that catches up', () => {
 })
 
 test.each([
-  ['ok', 995n, 'ok'],
-  ['ok', 994n, 'lagging'],
-  ['penalized', 994n, 'penalized'],
-  ['paused', 1_000n, 'paused'],
-  ['of another version', 1_000n, 'unknown'],
-])('an endpoint of rank %s, with a block of second %i and a head of second 1000, is %s', (given, timestamp, rank) => {
+  ['ok', 994n, 1, 'ok'],
+  ['ok', 993n, 1, 'lagging'],
+  ['ok', 994n, null, 'lagging'],
+  ['ok', undefined, 1, 'ok'],
+  ['penalized', 993n, 1, 'penalized'],
+  ['paused', 1_000n, 1, 'paused'],
+  ['of another version', 1_000n, 1, 'unknown'],
+])('an endpoint of rank %s, with a block of second %i read %s s before a head of second 1000, is %s', (...row) => {
+  const [given, timestamp, heightAgeSeconds, rank] = row
   const endpoint = {
     index: 0,
     rank: given,
     height: 90n,
-    timestamp,
-    heightAgeSeconds: 1,
+    ...(timestamp !== undefined && { timestamp }),
+    heightAgeSeconds,
     width: 1n,
     missing: [],
     fault: null,
@@ -192,7 +195,7 @@ test.each([
     checks: [],
     maxLagSeconds: 60,
   })
-  expect(status.endpoints.api).toMatchObject([{ rank, height: 90, heightAgeSeconds: 1 }])
+  expect(status.endpoints.api).toMatchObject([{ rank, height: 90, heightAgeSeconds }])
 })
 
 test('a difference of more than an hour ago is not an alarm', () => {

@@ -119,13 +119,17 @@ export const ChainStatus = z
   })
   .meta({ id: 'ChainStatus' })
 
-/** The endpoints; one that is `ok` for itself is `lagging` at a height that is behind the newest known block. */
+/**
+ * The endpoints. One that is `ok` for itself is `lagging` when its block was behind the newest known one at the time at
+ * which it was read.
+ */
 const endpoints = (
   nodes: Nodes | undefined,
   head: Pick<Heartbeat['head'], 'number' | 'timestamp'> | undefined,
 ): z.output<typeof Endpoint>[] =>
   (nodes?.endpoints ?? []).map(({ index, rank, height, timestamp, heightAgeSeconds, width, missing, fault }) => {
-    const isBehind = head !== undefined && timestamp != null && head.timestamp - timestamp > ENDPOINT_LAGGING_SECONDS
+    const lag = (head?.timestamp ?? 0n) - (timestamp ?? head?.timestamp ?? 0n) - BigInt(heightAgeSeconds ?? 0)
+    const isBehind = lag > ENDPOINT_LAGGING_SECONDS
     const shown = rank === 'ok' && isBehind ? 'lagging' : rank
     return {
       index,

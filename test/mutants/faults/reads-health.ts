@@ -47,10 +47,8 @@ export const healthFaults: Faults = {
   'src/reads/health/status.ts': {
     tests,
     faults: [
-      [
-        'head.timestamp - timestamp > ENDPOINT_LAGGING_SECONDS',
-        'head.timestamp - timestamp >= ENDPOINT_LAGGING_SECONDS',
-      ],
+      ['lag > ENDPOINT_LAGGING_SECONDS', 'lag >= ENDPOINT_LAGGING_SECONDS'],
+      [' - BigInt(heightAgeSeconds ?? 0)', ''],
       ["rank === 'ok' && isBehind", 'isBehind'],
       ['heightAgeSeconds: heightAgeSeconds ?? null', 'heightAgeSeconds: null'],
       ['rounds: Number(audit.rounds)', 'rounds: Number(audit.compared)'],
