@@ -71,11 +71,11 @@ export const programs: Readonly<Record<string, Command>> = {
     run: async () => (await import('./tools.ts')).runAudit(),
   },
   'changes reset': {
-    summary: 'have every client of the feed of changes fetch everything again: see docs/operations.md',
+    summary: 'have every client of the feed of changes fetch everything again: see docs/operations/backup.md',
     run: async () => (await import('./tools.ts')).runChangesReset(),
   },
   'webhooks add': {
-    summary: 'register an endpoint, and print its secret: see docs/operations.md',
+    summary: 'register an endpoint, and print its secret: see docs/operations/operate.md',
     flags: {
       url: { value: 'URL', summary: 'where messages are posted' },
       types: {

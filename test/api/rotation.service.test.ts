@@ -24,10 +24,10 @@ afterAll(async () => {
   await Promise.all([store?.close(), world?.close()])
 })
 
-/** The SQL of the operations page, for the role of the test instead of `fx`. */
+/** The SQL of docs/operations/configure.md, for the role of the test instead of `fx`. */
 const documented = (): string[] => {
   const [, section = ''] =
-    /### Rotating the database password\n([\s\S]*?)\n## /.exec(readFileSync('docs/operations.md', 'utf8')) ?? []
+    /### Rotating the database password\n([\s\S]*)/.exec(readFileSync('docs/operations/configure.md', 'utf8')) ?? []
   return [...section.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, sql = '']) =>
     sql.replace(/\bfx_2\b/g, `${store.role}_2`).replace(/\bfx\b/g, store.role),
   )

@@ -21,7 +21,7 @@ type Outcome = {
   readonly failures: readonly Failure[]
 }
 
-/** One claim about the index and how it is measured: docs/targets.md. */
+/** One claim about the index and how it is measured: docs/performance.md. */
 export type Target = {
   readonly claim: string
   readonly figure: string

@@ -11,7 +11,7 @@ import { openIndexSteps } from '../support/index-steps.ts'
 import type { World } from '../support/indexing.ts'
 import { startWorld } from '../support/world.ts'
 
-/* The procedures of docs/operations.md are run as they are written there, for the chain of the test. */
+/* The procedures of docs/operations/reindex.md are run as they are written there, for the chain of the test. */
 
 let world: World
 let steps: Awaited<ReturnType<typeof openIndexSteps>>
@@ -34,10 +34,10 @@ afterEach(async () => {
 })
 
 const section = (heading: string): string => {
-  const page = readFileSync('docs/operations.md', 'utf8')
-  const [, found] = page.split(`### ${heading}\n`)
-  if (found === undefined) throw new Error(`docs/operations.md has no section ${heading}`)
-  return found.split(/\n##+ /)[0] ?? ''
+  const page = readFileSync('docs/operations/reindex.md', 'utf8')
+  const [, found] = page.split(`## ${heading}\n`)
+  if (found === undefined) throw new Error(`docs/operations/reindex.md has no section ${heading}`)
+  return found.split(/\n## /)[0] ?? ''
 }
 
 /** The SQL of a section, for chain 8453 instead of 56. */

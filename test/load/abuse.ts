@@ -10,7 +10,7 @@ import { runUnfairCallers } from './abuse/unfair-session.ts'
 
 /*
  * Attacks worker, API and engine with every series at once, and then API and worker with one unfair caller after the
- * other: docs/load.md.
+ * other. docs/performance.md has the figures.
  *
  *   npm run abuse                ABUSE_SECONDS=600: how long the attack of all series lasts; an unfair caller takes a tenth
  *                                ABUSE_ROWS=gas-burner,all-at-once: only these

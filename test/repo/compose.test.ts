@@ -83,8 +83,8 @@ test('each long-running process is scraped under the name of its service', () =>
   expect(scraped).toEqual(['api', 'worker', 'engine'].map((name) => [name, name]))
 })
 
-test('the operations page creates every secret, and names the database that compose.yml starts', () => {
-  const page = readFileSync('docs/operations.md', 'utf8')
+test('the page about the installation creates every secret, and names the database that compose.yml starts', () => {
+  const page = readFileSync('docs/operations/install.md', 'utf8')
   const written = [...page.matchAll(/ > (\w+)$/gm)].map(([, name]) => name)
   expect(new Set(written)).toEqual(new Set(Object.keys(compose.secrets)))
   const { POSTGRES_USER, POSTGRES_DB } = compose.services.postgres?.environment ?? {}

@@ -77,9 +77,9 @@ test('the changelog has dated releases, and the newest one is that of both packa
   expect(JSON.parse(read('docs/releases/openapi.json')).info['x-release']).toBe(newest?.version)
 })
 
-test('every log message that the runbook and the operations page quote is written by the code', () => {
+test('every log message that the pages for operators quote is written by the code', () => {
   const source = filesIn('src', '.ts').map(read)
-  const quoted = ['docs/runbook.md', 'docs/operations.md'].flatMap((page) =>
+  const quoted = ['docs/runbook.md', ...filesIn('docs/operations', '.md')].flatMap((page) =>
     [...proseOf(page).matchAll(/`"([^"`]+)"`/g)].map(([, message = '']) => message),
   )
   expect(quoted.length).toBeGreaterThan(10)
