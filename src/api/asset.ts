@@ -20,9 +20,11 @@ const IMMUTABLE = 'public, max-age=31536000, immutable'
 
 const assetOf = async (type: string, identity: Buffer): Promise<Asset> => {
   const hash = createHash('sha256').update(identity).digest('base64url').slice(0, 22)
-  const compressed = identity.length < THRESHOLD ? {} : await encode(identity, BROTLI_QUALITY)
   // Weak, because one tag covers every encoding.
-  return { type, hash, etag: `W/"${hash}"`, bodies: { identity, ...compressed } }
+  const asset = { type, hash, etag: `W/"${hash}"` }
+  if (identity.length < THRESHOLD) return { ...asset, bodies: { identity } }
+  const [gzip, br] = [await encode(identity, 'gzip'), await encode(identity, 'br', BROTLI_QUALITY)]
+  return { ...asset, bodies: { identity, gzip, br } }
 }
 
 /** Creates a document that is read and compressed at its first request (most have none), and again after a failure. */

@@ -12,7 +12,7 @@ import { rawAddressOf } from '../client.ts'
 import type { Refused } from '../limits.ts'
 import { type Allowance, allowanceHeaders, type RateLimit } from '../rate-limit.ts'
 import { isLarge, noRoom, type Unread } from '../unread.ts'
-import { acceptedEncodings, type Encoding } from './compress.ts'
+import { acceptedEncodings, type Encoding, encode, THRESHOLD } from './compress.ts'
 import { type Entry, type HeaderList, lastingHeaders, listOf, notModifiedHeaders } from './entry.ts'
 import type { ForkBlocks } from './fork-blocks.ts'
 import type { Store } from './store.ts'
@@ -74,6 +74,16 @@ const bypassesCache = (headers: IncomingHttpHeaders): boolean =>
   headers['content-length'] !== undefined ||
   headers['transfer-encoding'] !== undefined ||
   isStream(headers.accept)
+
+/**
+ * The encoding in which a client gets a body, of those that exist: a compressed one if it prefers any to the body itself,
+ * unless the body is small. Undefined when it accepts none of them.
+ */
+const chosenEncoding = (headers: IncomingHttpHeaders, body: Buffer, exists: (it: Encoding) => boolean) => {
+  const accepted = acceptedEncodings(headers['accept-encoding'])
+  const isPlain = body.length < THRESHOLD || accepted[0] === 'identity'
+  return accepted.find((it) => (it === 'identity') === isPlain && exists(it))
+}
 
 /** Preformatted `Server-Timing` below a millisecond, as nearly all hits have: formatting takes longer than a lookup. */
 const timings = Array.from({ length: 100 }, (_, hundredths) => `app;dur=${(hundredths / 100).toFixed(2)}`)
@@ -175,15 +185,14 @@ export const createResponseCache = (deps: Deps) => {
       const valid = header === undefined || header === etag ? header : validTag(resource, header)
       if (valid != null) return { entry, etag: valid, body: null, encoding: 'identity', allowance: null }
       if (bodies === null || now() > until) return null
-      const accepted = acceptedEncodings(headers['accept-encoding'])
-      const encoding = accepted.find((it) => bodies[it] !== undefined)
+      const encoding = chosenEncoding(headers, bodies.identity, (it) => bodies[it] !== undefined)
       const body = encoding === undefined ? undefined : bodies[encoding]
+      // The framework compresses a body for the first client that accepts an encoding of it.
       if (encoding === undefined || body === undefined) return null
       const allowance = limit?.take(addressOf(request)) ?? null
       // The framework rejects requests above the limit, because it counts exactly.
       if (limit !== null && allowance === null) return null
       if (isLarge(body) && method !== 'HEAD' && !unread.add(response, body, addressOf(request))) return NO_ROOM
-      if (accepted[0] !== 'identity') store.sent(url, entry)
       return { entry, etag, body, encoding, allowance }
     },
 
@@ -238,20 +247,27 @@ export const createResponseCache = (deps: Deps) => {
       reading.tagged = { tag, until: now() + maxAgeMs }
     },
 
-    /** Caches a tagged response before it is compressed. Returns the body to send. */
-    keep({ reading, url, routeOptions }: FastifyRequest, reply: FastifyReply, payload: unknown): unknown {
-      if (reading?.tagged == null || reply.statusCode !== 200) return payload
+    /**
+     * Caches a tagged response, and compresses its body for a client that accepts that. Returns the body to send.
+     */
+    async keep(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> {
+      const { reading, url } = request
+      const route = request.routeOptions.url
+      if (reading?.tagged == null || reply.statusCode !== 200 || route === undefined) return payload
       if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return payload
-      const { url: route } = routeOptions
-      if (route === undefined) return payload
       const { tag, until } = reading.tagged
-      const { resource } = reading
-      const etag = tags.encode(tag)
+      const entry = { resource: reading.resource, tag, etag: tags.encode(tag), route, until, lists: null }
       const headers = lastingHeaders(reply.getHeaders())
-      const isKept = tag.block === null
-      const body = isKept && typeof payload === 'string' ? bytesOf(payload) : payload
-      const bodies = isKept && Buffer.isBuffer(body) ? { identity: body } : null
-      store.set(url, { resource, tag, etag, route, headers, bodies, until, hits: 0, lists: null })
+      if (tag.block !== null) {
+        store.set(url, { ...entry, headers, bodies: null })
+        return payload
+      }
+      const identity = typeof payload === 'string' ? bytesOf(payload) : payload
+      const encoding = chosenEncoding(request.headers, identity, () => true)
+      const isCompressed = encoding !== undefined && encoding !== 'identity'
+      const body = isCompressed ? await encode(identity, encoding) : identity
+      store.set(url, { ...entry, headers, bodies: { identity, ...(isCompressed && { [encoding]: body }) } })
+      if (isCompressed) reply.header('content-encoding', encoding)
       return body
     },
   }
@@ -282,9 +298,7 @@ type Options = { readonly cache: ResponseCache; readonly refused: Refused }
  */
 export const responseCache = fp<Options>(async (app, { cache, refused }) => {
   app.decorateRequest('reading', null)
-  app.addHook('onSend', (request, reply, payload, done) => {
-    done(null, cache.keep(request, reply, payload))
-  })
+  app.addHook('onSend', cache.keep)
   app.addHook('onRequest', (request, reply, done) => {
     const hit = lastMiss === request.raw ? lastReason : cache.decide(reply.raw)
     if (hit === null) return done()

@@ -6,8 +6,8 @@ import type { Tag } from './tags.ts'
 export type HeaderList = readonly string[]
 
 /**
- * A body in its cached encodings. The compressed ones are made after the second hit. Bytes, not a string: Node would copy
- * the string twice for each response, and the heap would be fragmented by strings that live long.
+ * A body, and the encodings of it that a client has asked for. Bytes, not a string: Node would copy the string twice for
+ * each response, and the heap would be fragmented by strings that live long.
  */
 export type Bodies = {
   readonly identity: Buffer
@@ -29,8 +29,6 @@ export type Entry = {
   readonly bodies: Bodies | null
   /** When the body expires, as `performance.now`. */
   readonly until: number
-  /** Number of requests answered with the body. */
-  hits: number
   /** The header lists as of the newest progress of the index; null before the first hit. */
   lists: {
     readonly states: readonly (Reached | undefined)[]

@@ -99,7 +99,7 @@ test('a request that the server has looked up is not looked up again by the fram
       lookups += 1
       return null
     },
-    keep: (_request: unknown, _reply: unknown, payload: unknown) => payload,
+    keep: async (_request: unknown, _reply: unknown, payload: unknown) => payload,
   } as never
   const app = Fastify({ serverFactory: cachingServer({ cache, access: () => {}, tracing: undefined }) })
   onTestFinished(() => app.close())
