@@ -18,6 +18,7 @@ const subfolders = {
   db: ['.', 'changes', 'index', 'queries', 'webhooks'],
   reads: ['lag', 'cache', 'freshness', '.', 'entities', 'listings', 'transactions', 'health'],
   indexer: ['.', 'audit'],
+  plans: ['steps', 'draft', 'actions', 'rehearsal', 'answer', '.'],
 }
 
 const inside = (folders) => `^src/(${folders.join('|')})/`

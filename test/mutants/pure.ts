@@ -7,7 +7,7 @@ export const pure: readonly { readonly code: readonly string[]; readonly tests: 
     tests: ['test/api/response-cache/*.test.ts', 'test/api/response-cache-*.test.ts'],
   },
   { code: ['src/lib/*.ts'], tests: ['test/lib/*.test.ts'] },
-  { code: ['src/plans/*.ts'], tests: ['test/plans/*.test.ts'] },
+  { code: ['src/plans/**/*.ts'], tests: ['test/plans/*.test.ts'] },
   { code: ['src/reads/**/*.ts'], tests: ['test/reads/**/*.test.ts'] },
   { code: ['src/tx/*.ts'], tests: ['test/tx/*.test.ts'] },
   { code: ['src/webhooks/*.ts'], tests: ['test/webhooks/*.test.ts'] },

@@ -1,7 +1,7 @@
 import { type Address, encodeFunctionData, type Hex, numberToHex } from 'viem'
 import { describe, expect, inject, test } from 'vitest'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
-import type { Plan } from '../../src/plans/records.ts'
+import type { Plan } from '../../src/plans/answer/schema.ts'
 import { planOf, usePlans } from '../support/plan-apps.ts'
 import { createPlanRunner } from '../support/plan-runner.ts'
 import { fees, USDC, useProtocol } from '../support/use-protocol.ts'

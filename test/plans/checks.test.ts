@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { type ActionName, actions } from '../../src/plans/actions.ts'
-import { checkIssues } from '../../src/plans/checks.ts'
-import { actionStep } from '../../src/plans/step.ts'
-import type { Facts } from '../../src/plans/subjects.ts'
+import { checkIssues } from '../../src/plans/steps/checks.ts'
+import type { Facts } from '../../src/plans/steps/facts.ts'
+import { actionStep } from '../../src/plans/steps/step.ts'
 import type { ProfileName } from '../../src/protocol/profiles.ts'
 import { revertByCode } from '../../src/protocol/reverts/catalogue.ts'
+import { type ActionName, actions } from '../support/call-actions.ts'
 import { core, deploymentOf, deposit, OTHER, position, stats, TIME, WALLET } from '../support/plan-chain.ts'
 
 const bodies: Partial<Record<ActionName, object>> = {
@@ -85,6 +85,7 @@ const everyProfile: [ActionName, string, Facts, string | null][] = [
   ['withdraw-capital', 'no deposit', { ...earned, deposit: { ...deposit, id: 0n } }, 'deposit_not_found'],
   ['withdraw-creator-earnings', 'earnings of one unit', { core: own, stats: { ...stats, creatorEarnings: 1n } }, null],
   ['withdraw-creator-earnings', 'no earnings', { core: own, stats }, 'no_earnings'],
+  ['withdraw-creator-earnings', 'earnings that were not read', { core: own }, 'no_earnings'],
   ['withdraw-creator-earnings', 'another creator', { core, stats: { ...stats, creatorEarnings: 1n } }, 'not_creator'],
   ['withdraw-creator-earnings', 'no event', none, 'event_not_found'],
   ['set-pool-settings', 'an own open event', { core: own }, null],

@@ -1,6 +1,6 @@
 import type { Hex } from 'viem'
 import { expect, inject, onTestFinished, test } from 'vitest'
-import type { Plan } from '../../src/plans/records.ts'
+import type { Plan } from '../../src/plans/answer/schema.ts'
 import { Portfolio } from '../../src/reads/listings/portfolio-records.ts'
 import { chainOf } from '../../src/reads/read.ts'
 import { openApp } from '../support/app.ts'

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
-import { eventTerms } from '../../src/plans/create-event.ts'
-import { type Intent, intents } from '../../src/plans/intents.ts'
+import { createEvent } from '../../src/plans/actions/create-event.ts'
+import type { Intent } from '../../src/plans/draft/request-body.ts'
+import type { PlanSources } from '../../src/plans/planner.ts'
 import type { Quote, QuoteRequest } from '../../src/pricing/messages.ts'
 import { DIAMOND, deploymentOf, USDC_AT, WALLET } from '../support/plan-chain.ts'
 
@@ -23,16 +24,22 @@ const seeded = {
   ...{ chainId: 8453, from: WALLET, name: 'Cedi', allowExternalLp: true, initialLiquidity: '7', paymentToken: USDC_AT },
 }
 
+const prepared = async (pricing: PlanSources['pricing'], intent: Intent) => {
+  const found = await createEvent.prepare?.(pricing, intent, deploymentOf(8453))
+  if (found === undefined) throw new Error('the action asks for nothing')
+  return found
+}
+
 const termsOf = async (body: object, answer: Quote = quote()) => {
   const asked: QuoteRequest[] = []
-  const intent = intents['create-event']?.parse({ ...seeded, ...body }) as Intent
+  const intent = createEvent.body.parse({ ...seeded, ...body })
   const pricing = {
     quote: async (request: QuoteRequest) => {
       asked.push(request)
       return answer
     },
   }
-  return { asked, ...(await eventTerms(pricing, intent, WALLET, deploymentOf(8453))) }
+  return { asked, ...(await prepared(pricing, intent)) }
 }
 
 const priced = {
@@ -96,6 +103,6 @@ test('explicit terms do not ask the engine, and are unsigned unless they have a 
 test('a field that a body leaves out as undefined does not replace that of an unsigned event', async () => {
   const intent = { chainId: 8453, from: WALLET, signature: undefined, quoteNonce: undefined } as unknown as Intent
   const pricing = { quote: () => Promise.reject(new Error('not asked')) }
-  const { arguments: given } = await eventTerms(pricing, intent, WALLET, deploymentOf(8453))
+  const { arguments: given } = await prepared(pricing, intent)
   expect(given).toEqual({ ...unsigned, chainId: 8453, from: WALLET })
 })

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { MAX_UINT256 } from '../../src/lib/fixed.ts'
-import { type ActionName, actions } from '../../src/plans/actions.ts'
-import { draftSpending } from '../../src/plans/draft-spending.ts'
-import { createEventTokens } from '../../src/plans/event-tokens.ts'
-import type { Intent } from '../../src/plans/intents.ts'
+import type { Intent } from '../../src/plans/draft/request-body.ts'
+import { draftSpending } from '../../src/plans/draft/spending.ts'
+import { createEventTokens } from '../../src/plans/steps/event-tokens.ts'
+import { type ActionName, actions } from '../support/call-actions.ts'
+import { unprepared } from '../support/plan-actions.ts'
 import {
   BLOCK,
   core,
@@ -45,8 +46,10 @@ const draft = (name: ActionName, options: object = {}, more: Partial<World> = {}
   const { chain } = planChain(world(more))
   const body = { chainId: 8453, from: WALLET, eventId: 5n, amount: 300n, notional: 10_000n, ...terms, ...options }
   const intent = body as unknown as Intent
-  const situation = { name, intent, chain, block: BLOCK, time: TIME }
-  return draftSpending(situation, actions[name], body, until, createEventTokens(new Map()))
+  const eventTokens = createEventTokens(new Map())
+  const prepared = unprepared(until)
+  const situation = { name, intent, prepared, chain, block: BLOCK, time: TIME, eventTokens, lists: {} as never }
+  return draftSpending(situation, actions[name])
 }
 
 const expiringAt = (expiryDate: bigint): Partial<World> => ({

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { actions } from '../../src/plans/actions.ts'
-import type { Situation } from '../../src/plans/draft.ts'
-import { draftClaims, draftSteps } from '../../src/plans/draft-steps.ts'
-import { actionStep, approval } from '../../src/plans/step.ts'
+import { draftClaims } from '../../src/plans/actions/claim-all.ts'
+import { draftSteps } from '../../src/plans/draft/plain-steps.ts'
+import type { Situation } from '../../src/plans/draft/situation.ts'
+import { actionStep, approval } from '../../src/plans/steps/step.ts'
+import { actions } from '../support/call-actions.ts'
 import {
   BLOCK,
   core,
@@ -89,11 +90,11 @@ describe('the claims of a wallet', () => {
     const { situation } = open()
     const found = [claim('creator-earnings', 5), claim('payout', 9), claim('premiums', 3), claim('capital', 3)]
     const { steps, facts } = draftClaims(situation, found)
-    expect(steps.map(({ id, transaction: { args } }) => [id, args])).toEqual([
-      ['claim-payout-9', { positionId: '9' }],
-      ['claim-premiums-3', { depositId: '3' }],
-      ['withdraw-capital-3', { depositId: '3' }],
-      ['withdraw-creator-earnings-5', { eventId: '5' }],
+    expect(steps.map(({ id, transaction }) => [id, transaction.function, transaction.args])).toEqual([
+      ['claim-payout-9', 'claimPayout', { positionId: '9' }],
+      ['claim-premiums-3', 'claimPremiums', { depositId: '3' }],
+      ['withdraw-capital-3', 'withdrawCapital', { depositId: '3' }],
+      ['withdraw-creator-earnings-5', 'withdrawCreatorEarnings', { eventId: '5' }],
     ])
     expect(facts).toBeNull()
   })

@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import { expect, test } from 'vitest'
-import { createEventTokens } from '../../src/plans/event-tokens.ts'
+import { createEventTokens } from '../../src/plans/steps/event-tokens.ts'
 import { DAI_AT, USDC_AT } from '../support/plan-chain.ts'
 
 test('the token of an event is kept for its chain, and becomes known to that chain alone', () => {

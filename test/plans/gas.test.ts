@@ -1,8 +1,8 @@
 import { type Address, decodeFunctionData, type Hex, parseAbi, size } from 'viem'
 import { expect, test } from 'vitest'
 import { NodeError } from '../../src/chain/rpc/errors.ts'
-import { accountOf, accountRequests, gasCostOf, limitOf } from '../../src/plans/gas.ts'
-import { approval } from '../../src/plans/step.ts'
+import { accountOf, accountRequests, gasCostOf, limitOf } from '../../src/plans/rehearsal/gas.ts'
+import { approval } from '../../src/plans/steps/step.ts'
 import { BLOCK, deploymentOf, planChain, USDC_AT, WALLET, type World } from '../support/plan-chain.ts'
 
 const ORACLE = '0x420000000000000000000000000000000000000F'

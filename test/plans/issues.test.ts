@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { actions } from '../../src/plans/actions.ts'
 import {
   accountIssues,
   changedTokenIssues,
@@ -8,9 +7,10 @@ import {
   revertIssue,
   simulationOf,
   tokenIssues,
-} from '../../src/plans/issues.ts'
-import type { Price } from '../../src/plans/price.ts'
-import { actionStep, approval } from '../../src/plans/step.ts'
+} from '../../src/plans/answer/issues.ts'
+import type { Price } from '../../src/plans/draft/price.ts'
+import { actionStep, approval } from '../../src/plans/steps/step.ts'
+import { actions } from '../support/call-actions.ts'
 import { BLOCK, DAI_AT, deploymentOf, USDC_AT } from '../support/plan-chain.ts'
 
 const deployment = deploymentOf(8453)

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { type ActionName, actions } from '../../src/plans/actions.ts'
-import { lastSecondOfClaims } from '../../src/plans/last-second.ts'
-import { actionStep } from '../../src/plans/step.ts'
-import type { Facts } from '../../src/plans/subjects.ts'
+import { lastSecondOfClaims } from '../../src/plans/answer/last-second.ts'
+import type { Facts } from '../../src/plans/steps/facts.ts'
+import { actionStep } from '../../src/plans/steps/step.ts'
+import { type ActionName, actions } from '../support/call-actions.ts'
 import { deploymentOf, position, stats } from '../support/plan-chain.ts'
 
 const step = (name: ActionName) =>

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { NodeError } from '../../src/chain/rpc/errors.ts'
-import { type ActionName, actions } from '../../src/plans/actions.ts'
-import { baseOf, type Draft, type Situation } from '../../src/plans/draft.ts'
-import { draftClaims } from '../../src/plans/draft-steps.ts'
-import { createEventTokens } from '../../src/plans/event-tokens.ts'
-import { planOf } from '../../src/plans/plan.ts'
-import { actionStep } from '../../src/plans/step.ts'
+import { draftClaims } from '../../src/plans/actions/claim-all.ts'
+import { planOf } from '../../src/plans/answer/plan.ts'
+import { baseOf, type Draft } from '../../src/plans/draft/contents.ts'
+import type { Situation } from '../../src/plans/draft/situation.ts'
+import { createEventTokens } from '../../src/plans/steps/event-tokens.ts'
+import { actionStep } from '../../src/plans/steps/step.ts'
+import { type ActionName, actions } from '../support/call-actions.ts'
 import { knownTokens, planner } from '../support/plan-actions.ts'
 import {
   BLOCK,
@@ -253,8 +254,8 @@ describe('the tokens of a plan', () => {
   test('that do not answer are not asked for their symbol', async () => {
     const asked: string[] = []
     const known = knownTokens()
-    const askNamed: typeof known.ask = (chainId, token) => {
-      asked.push(token)
+    const askNamed: typeof known.askNamed = (chainId, token, field) => {
+      asked.push(`${field} ${token}`)
       return known.ask(chainId, token)
     }
     const plan = planner(world, undefined, { ...known, askNamed })
@@ -263,7 +264,7 @@ describe('the tokens of a plan', () => {
     await planner({ ...world, balances: { [DAI_AT]: 1n } }, undefined, { ...known, askNamed })('revoke-approval', {
       token: DAI_AT,
     })
-    expect(asked).toEqual([DAI_AT])
+    expect(asked).toEqual([`token ${DAI_AT}`])
   })
 })
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Chain } from '../../src/chain/chain.ts'
 import { unavailable } from '../../src/lib/errors.ts'
-import type { Intent } from '../../src/plans/intents.ts'
+import type { Intent } from '../../src/plans/draft/request-body.ts'
 import { createPlanner } from '../../src/plans/planner.ts'
 import type { ChainId } from '../../src/protocol/chains.ts'
 

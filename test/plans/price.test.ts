@@ -1,8 +1,10 @@
 import { type Address, zeroAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { type ActionName, actions } from '../../src/plans/actions.ts'
-import { createEventTokens } from '../../src/plans/event-tokens.ts'
-import { priceOf } from '../../src/plans/price.ts'
+import { priceOf } from '../../src/plans/draft/price.ts'
+import type { Intent } from '../../src/plans/draft/request-body.ts'
+import { createEventTokens } from '../../src/plans/steps/event-tokens.ts'
+import { type ActionName, actions } from '../support/call-actions.ts'
+import { unprepared } from '../support/plan-actions.ts'
 import {
   BLOCK,
   core,
@@ -54,11 +56,10 @@ const priced = (
     ...(name === 'create-event' && terms),
     ...more,
   }
+  const intent = { ...body, from: WALLET } as unknown as Intent
   return priceOf(
-    chain,
-    tokens,
-    { blockHash: BLOCK.hash, time: TIME },
-    { name, action: actions[name], body, from: WALLET },
+    { name, intent, prepared: unprepared(), chain, block: BLOCK, time: TIME, eventTokens: tokens, lists: {} as never },
+    actions[name],
   )
 }
 

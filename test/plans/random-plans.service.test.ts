@@ -2,7 +2,7 @@ import { decodeFunctionData, encodeAbiParameters, formatUnits, type Hex, keccak2
 import { afterAll, expect, inject, test } from 'vitest'
 import { erc20Abi } from '../../src/abi/erc20.generated.ts'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
-import type { Plan } from '../../src/plans/records.ts'
+import type { Plan } from '../../src/plans/answer/schema.ts'
 import { createRandom } from '../../src/sandbox/random.ts'
 import { createLedger } from '../support/ledger.ts'
 import { blockingCodes, planOf, startPlanApps } from '../support/plan-apps.ts'

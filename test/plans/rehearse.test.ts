@@ -1,9 +1,9 @@
 import { encodeFunctionData, type Hex, zeroHash } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { erc20Abi } from '../../src/abi/erc20.generated.ts'
-import { actions } from '../../src/plans/actions.ts'
-import { rehearse, wordOf } from '../../src/plans/rehearse.ts'
-import { actionStep, approval } from '../../src/plans/step.ts'
+import { rehearse, wordOf } from '../../src/plans/steps/rehearse.ts'
+import { actionStep, approval } from '../../src/plans/steps/step.ts'
+import { actions } from '../support/call-actions.ts'
 import {
   BLOCK,
   DAI_AT,

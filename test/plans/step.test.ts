@@ -1,7 +1,7 @@
 import { type Address, encodeAbiParameters, type Hex, keccak256, parseAbiParameters } from 'viem'
 import { expect, test } from 'vitest'
-import { type ActionName, actions } from '../../src/plans/actions.ts'
-import { actionStep, approval, digestOf } from '../../src/plans/step.ts'
+import { actionStep, approval, digestOf } from '../../src/plans/steps/step.ts'
+import { type ActionName, actions } from '../support/call-actions.ts'
 import { DAI_AT, DIAMOND, deploymentOf, USDC_AT, WALLET } from '../support/plan-chain.ts'
 
 const deployment = deploymentOf(8453)

@@ -1,7 +1,7 @@
 import { describeEvent, describePurchase } from 'fx-protection-client'
 import { formatUnits } from 'viem'
 import { describe, expect, inject, test } from 'vitest'
-import type { Plan } from '../../src/plans/records.ts'
+import type { Plan } from '../../src/plans/answer/schema.ts'
 import { planOf, usePlans } from '../support/plan-apps.ts'
 import { DAY, fees, USDC, useProtocol } from '../support/use-protocol.ts'
 

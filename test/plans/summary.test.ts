@@ -1,9 +1,9 @@
 import type { Address } from 'viem'
 import { expect, test } from 'vitest'
 import { MAX_UINT256 } from '../../src/lib/fixed.ts'
-import { type ActionName, actions } from '../../src/plans/actions.ts'
-import { actionStep, approval, type Step } from '../../src/plans/step.ts'
-import { type Known, summaryOf } from '../../src/plans/summary.ts'
+import { type Known, summaryOf } from '../../src/plans/answer/summary.ts'
+import { actionStep, approval, type Step } from '../../src/plans/steps/step.ts'
+import { type ActionName, actions } from '../support/call-actions.ts'
 import { core, DAI_AT, deploymentOf, range, USDC_AT } from '../support/plan-chain.ts'
 
 const deployment = deploymentOf(8453)

@@ -1,7 +1,7 @@
 import { type Address, decodeFunctionData, type Hex, parseAbi, size } from 'viem'
 import { expect, test } from 'vitest'
 import { MAX_UINT256 } from '../../src/lib/fixed.ts'
-import type { Plan } from '../../src/plans/records.ts'
+import type { Plan } from '../../src/plans/answer/schema.ts'
 import { planner } from '../support/plan-actions.ts'
 import {
   core,

@@ -1,6 +1,6 @@
 import { type Hex, maxUint256, numberToHex, zeroAddress } from 'viem'
 import { afterAll, describe, expect, inject, test } from 'vitest'
-import type { Plan } from '../../src/plans/records.ts'
+import type { Plan } from '../../src/plans/answer/schema.ts'
 import { type Alter, startNodeProxy } from '../support/node-proxy.ts'
 import { blockingCodes, planOf, refusesOverrides, refusesSimulation, usePlans } from '../support/plan-apps.ts'
 import { byForm } from '../support/repetitions.ts'

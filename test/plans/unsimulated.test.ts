@@ -4,12 +4,13 @@ import { describe, expect, test } from 'vitest'
 import { erc20Abi } from '../../src/abi/erc20.generated.ts'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
 import { NodeError } from '../../src/chain/rpc/errors.ts'
-import { type ActionName, actions } from '../../src/plans/actions.ts'
-import { baseOf, type Draft, type Situation } from '../../src/plans/draft.ts'
-import type { Price } from '../../src/plans/price.ts'
-import { actionStep, approval } from '../../src/plans/step.ts'
-import { plainIssues, plainRequests } from '../../src/plans/unsimulated.ts'
+import { baseOf, type Draft } from '../../src/plans/draft/contents.ts'
+import type { Price } from '../../src/plans/draft/price.ts'
+import type { Situation } from '../../src/plans/draft/situation.ts'
+import { plainIssues, plainRequests } from '../../src/plans/rehearsal/unsimulated.ts'
+import { actionStep, approval } from '../../src/plans/steps/step.ts'
 import { attestationMessage } from '../../src/protocol/attestation.ts'
+import { type ActionName, actions } from '../support/call-actions.ts'
 import {
   BLOCK,
   DAI_AT,

@@ -2,7 +2,7 @@ import { type Address, createWalletClient, custom, type Hex, http, type WalletSe
 import { encodeExecuteData } from 'viem/experimental/erc7821'
 import { expect, expectTypeOf, inject, test } from 'vitest'
 import { erc20Abi } from '../../src/abi/erc20.generated.ts'
-import type { Plan } from '../../src/plans/records.ts'
+import type { Plan } from '../../src/plans/answer/schema.ts'
 import { planOf, usePlans } from '../support/plan-apps.ts'
 import { receiptOf } from '../support/receipt.ts'
 import { byForm } from '../support/repetitions.ts'

@@ -5,7 +5,7 @@ import { envelope, listingEnvelope, pagedEnvelope, readEnvelope } from '../../sr
 import { Landing } from '../../src/api/pages/landing.ts'
 import { Me } from '../../src/identity/me.ts'
 import { ErrorBody } from '../../src/lib/problem.ts'
-import { Plan } from '../../src/plans/records.ts'
+import { Plan } from '../../src/plans/answer/schema.ts'
 import * as pricing from '../../src/pricing/messages.ts'
 import { RevertRecord } from '../../src/protocol/reverts/record.ts'
 import { reads } from '../../src/reads/entities/table.ts'

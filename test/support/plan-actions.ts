@@ -1,8 +1,9 @@
 import type { Address } from 'viem'
 import type { Tokens } from '../../src/chain/tokens.ts'
-import { intents } from '../../src/plans/intents.ts'
+import { type ActionName, actions } from '../../src/plans/actions/table.ts'
+import type { Plan } from '../../src/plans/answer/schema.ts'
+import type { Prepared } from '../../src/plans/draft/situation.ts'
 import { createPlanner, type PlanSources } from '../../src/plans/planner.ts'
-import type { Plan } from '../../src/plans/records.ts'
 import { DAI_AT, planChain, USDC_AT, WALLET, type World } from './plan-chain.ts'
 
 const metadata: Readonly<Record<Address, readonly [string, number]>> = { [USDC_AT]: ['USDC', 6], [DAI_AT]: ['DAI', 18] }
@@ -26,13 +27,15 @@ export const planner = (world: Partial<World>, pricing: PlanSources['pricing'] =
   const { chain } = planChain(world)
   const chains = new Map([[chain.chainId, chain]])
   const plan = createPlanner({ chains, tokens, pricing, lists: {} as never })
-  return async (name: string, body: Readonly<Record<string, unknown>>): Promise<Plan> => {
+  return async (name: ActionName, body: Readonly<Record<string, unknown>>): Promise<Plan> => {
     const texts = Object.entries(body).map(([field, value]) => [
       field,
       typeof value === 'bigint' ? value.toString() : value,
     ])
-    const intent = intents[name]?.parse({ chainId: chain.chainId, from: WALLET, ...Object.fromEntries(texts) })
-    if (intent === undefined) throw new Error(`no plan ${name}`)
+    const intent = actions[name].body.parse({ chainId: chain.chainId, from: WALLET, ...Object.fromEntries(texts) })
     return plan(name, intent, { address: 'client', disconnected: new AbortController().signal })
   }
 }
+
+/** What was prepared for an action that asks for nothing. */
+export const unprepared = (expiresAt: bigint | null = null): Prepared => ({ arguments: {}, expiresAt, issues: [] })

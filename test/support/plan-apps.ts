@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect } from 'vitest'
-import type { Plan } from '../../src/plans/records.ts'
+import type { Plan } from '../../src/plans/answer/schema.ts'
 import type { Deployment } from '../../src/protocol/chains.ts'
 import { openApp } from './app.ts'
 import { startNodeProxy } from './node-proxy.ts'

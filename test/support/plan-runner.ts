@@ -1,7 +1,7 @@
 import { type Address, decodeEventLog, encodeFunctionData, type Hex, isHex, type TransactionReceipt } from 'viem'
 import { erc20Abi } from '../../src/abi/erc20.generated.ts'
 import { deployedLogsAbi, protocolAbi } from '../../src/abi/protocol.generated.ts'
-import type { Plan } from '../../src/plans/records.ts'
+import type { Plan } from '../../src/plans/answer/schema.ts'
 import { revertOf } from '../../src/protocol/reverts/decode.ts'
 import { receiptOf } from './receipt.ts'
 import type { UsedProtocol } from './use-protocol.ts'

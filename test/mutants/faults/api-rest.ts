@@ -374,7 +374,7 @@ export const restFaults: Faults = {
       ['createTokens(deps.chains)', 'createTokens(new Map())'],
     ],
   },
-  'src/plans/records.ts': {
+  'src/plans/answer/schema.ts': {
     tests: served,
     faults: [
       ['payout: Payout.nullable(),\n})', 'payout: Payout,\n})'],
@@ -385,7 +385,6 @@ export const restFaults: Faults = {
         "Quantity('Gas limit, with a margin of 30 %; absent for a step that reverts').optional()",
         "Quantity('Gas limit, with a margin of 30 %; absent for a step that reverts')",
       ],
-      ['have: Decimal.optional()', 'have: Decimal'],
     ],
   },
   'src/lib/tracing.ts': {

@@ -1,0 +1,59 @@
+import { type Address, type Hex, keccak256, parseAbiParameters } from 'viem'
+import type { Deployment } from '../../protocol/chains.ts'
+import { compileEncoder } from '../../protocol/encode.ts'
+import { type BuiltTx, encode } from '../../tx/build.ts'
+import type { Body } from '../../tx/compile.ts'
+import { builderOf } from '../../tx/compiled.ts'
+import type { CallAction } from './call-action.ts'
+import type { Subject } from './facts.ts'
+
+/** A transaction of a plan. */
+export type Step = {
+  /** Names the step within its plan. */
+  readonly id: string
+  readonly transaction: BuiltTx & { readonly to: Address; readonly data: Hex }
+  /** What the call does; null for a call of a token. */
+  readonly action: CallAction | null
+  /** What the call is about; null when it names no entity. */
+  readonly subject: Subject | null
+}
+
+/** The name of the first argument of an action's function. */
+export const firstArgument = ({ function: name }: CallAction): string => builderOf(name).arguments[0]?.name ?? ''
+
+/** The first argument of an action's function, when it names an entity. */
+const subjectOf = (action: CallAction, body: Body): Subject | null => {
+  const { subject: kind } = action
+  const id = body[firstArgument(action)]
+  return kind !== null && typeof id === 'bigint' ? { kind, id } : null
+}
+
+/** The step of an action; `body` has all arguments of its function. */
+export const actionStep = (id: string, action: CallAction, body: Body, { diamond }: Deployment): Step => ({
+  id,
+  action,
+  transaction: encode(builderOf(action.function), diamond, body),
+  subject: subjectOf(action, body),
+})
+
+/** The step that sets the protocol's allowance of a token. */
+export const approval = (id: string, token: Address, amount: bigint, { chainId, diamond }: Deployment): Step => ({
+  id,
+  action: null,
+  transaction: encode(builderOf('approve'), diamond, { chainId, token, spender: diamond, amount }),
+  subject: null,
+})
+
+const encodeApproved = compileEncoder(
+  parseAbiParameters([
+    'uint256 chainId, address from, Call[] calls',
+    'struct Call { address to; uint256 value; bytes data; }',
+  ]).map((parameter) => ({ name: parameter.name, parameter })),
+  false,
+)
+
+/** A hash of what a wallet is asked to sign: keccak256(abi.encode(chainId, from, (to, value, data)[])). */
+export const digestOf = (chainId: number, from: Address, steps: readonly Step[]): Hex => {
+  const calls = steps.map(({ transaction: { to, value, data } }) => ({ to, value: BigInt(value), data }))
+  return keccak256(Buffer.from(encodeApproved({ chainId, from, calls }), 'hex'))
+}
