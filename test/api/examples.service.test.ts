@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Recorded } from '../../src/api/openapi/recorded.ts'
+import { actions } from '../../src/plans/actions/table.ts'
 import { Settlement } from '../../src/reads/listings/settlements.ts'
+import { builders as table } from '../../src/tx/builders.ts'
 import { addresses } from '../examples/chain.ts'
 import { knownOn, unknownIn } from '../examples/known.ts'
 import { record } from '../examples/record.ts'
@@ -51,7 +53,7 @@ test('every builder and every step of a plan succeeds and has an estimate of its
   const ids = Object.keys(recorded)
   const builders = ids.filter((id) => id.startsWith('build'))
   const plans = ids.filter((id) => id.startsWith('plan'))
-  expect([builders.length, plans.length]).toEqual([33, 11])
+  expect([builders.length, plans.length]).toEqual([table.length, Object.keys(actions).length])
   for (const id of builders) expect([id, Built.safeParse(dataOf(id, z.json())).error]).toEqual([id, undefined])
   const Plan = z.object({ executable: z.literal(true), steps: z.array(z.object({ transaction: Built })).min(1) })
   for (const id of plans) expect([id, Plan.safeParse(dataOf(id, z.json())).error]).toEqual([id, undefined])

@@ -3,10 +3,20 @@ import type { Recorded } from '../../src/api/openapi/recorded.ts'
 import { mountedOf } from '../../src/sandbox/deploy.ts'
 import { addresses } from './chain.ts'
 import { DAY, NOW } from './clock.ts'
+import { planBodies } from './plans.ts'
 import type { Story } from './story.ts'
 
 /** The request of an example. Names are those of the description. */
 export type Request = Omit<Recorded, 'response' | 'stream'>
+
+/** The requests of plans by their operations, with amounts as texts. */
+const plansOf = (bodies: Readonly<Record<string, object>>): Readonly<Record<string, Request>> =>
+  Object.fromEntries(
+    Object.entries(bodies).map(([path, body]) => [
+      path.replace('/v1/plans/', 'plan-').replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase()),
+      { body: JSON.parse(JSON.stringify(body, (_, value) => (typeof value === 'bigint' ? String(value) : value))) },
+    ]),
+  )
 
 /** The request of every operation, by its id. */
 export const requestsOf = ({ base, ids, purchase, hash }: Story): Readonly<Record<string, Request>> => {
@@ -22,7 +32,6 @@ export const requestsOf = ({ base, ids, purchase, hash }: Story): Readonly<Recor
   const range = { pair: 'USD/GHS', strike: 12, payoutCap: 13.5, strikeAbove: true }
   const quote = { ...range, expiryUnixSeconds: NOW + 90 * DAY, notional: 10_000 }
   const funds = { initialLiquidity: '75000000000', paymentToken: usdc }
-  const event = { name: 'Cedi importers Q4', allowExternalLp: true, ...funds }
   const unsigned = { signature: '0x' as Hex, quoteTimestamp: '0', quoteNonce: zeroHash }
   const cut = { facetAddress: ids.facetAddress, action: 1, functionSelectors: mountedOf('reference', 'LoupeFacet') }
 
@@ -84,7 +93,7 @@ export const requestsOf = ({ base, ids, purchase, hash }: Story): Readonly<Recor
     buildApprove: { body: { chainId, from: hedger, token: usdc, spender: diamond, amount: '1000000000' } },
     buildCreateEvent: {
       body: {
-        ...{ chainId, from: creator, name: event.name, underlying: 'USD/GHS' },
+        ...{ chainId, from: creator, name: 'Cedi importers Q4', underlying: 'USD/GHS' },
         ...{ strike: '12000000', payoutCap: '13500000', premiumRate: '23000', expiry: later, allowExternalLp: true },
         ...{ initialLiquidity: funds.initialLiquidity, initialRate: '11400000', strikeAbove: true, paymentToken: usdc },
         ...unsigned,
@@ -132,16 +141,6 @@ export const requestsOf = ({ base, ids, purchase, hash }: Story): Readonly<Recor
     buildExecuteCut: { body: { ...ofOwner, proposalId: ids.executable } },
     buildCancelCut: { body: { ...ofOwner, proposalId: ids.cancellable } },
 
-    planCreateEvent: { body: { chainId, from: creator, ...event, quote } },
-    planDeposit: { body: { chainId, from: lp, eventId: 3, amount: '1000000000' } },
-    planBuyProtection: { body: { chainId, from: hedger, eventId: 3, notional: '10000000000' } },
-    planClaimPayout: { body: { chainId, from: hedger, positionId: 2 } },
-    planClaimPremiums: { body: { chainId, from: lp, depositId: 3 } },
-    planWithdrawCapital: { body: { chainId, from: lp, depositId: 3 } },
-    planWithdrawCreatorEarnings: { body: { chainId, from: creator, eventId: 2 } },
-    planSetPoolSettings: { body: { chainId, from: creator, eventId: 3, poolOpen: false, allowExternalLp: false } },
-    planSubmitRate: { body: { chainId, from: secondOracle, eventId: 4, price: '11900000' } },
-    planClaimAll: { body: { chainId, from: lp } },
-    planRevokeApproval: { body: { chainId, from: hedger, token: usdc } },
+    ...plansOf(planBodies((person) => addresses[person], usdc, quote)),
   }
 }

@@ -1,3 +1,5 @@
+import { actions } from '../../src/plans/actions/table.ts'
+
 /*
  * The specification's list of endpoints, written by hand from the specification and from nothing else, so that what the
  * service mounts, generates and answers is held against it. `extensions` and `furtherBuilders` list what the service
@@ -186,7 +188,7 @@ export const posts: Readonly<Record<string, { readonly body: readonly string[]; 
 /** The other routes under `/v1`, from the section on versioning. */
 export const pages = ['/openapi.json', '/docs', '/changelog'] as const
 
-/** Further routes, except builders. They must not shadow a route of the specification. */
+/** Further routes, except builders; the plans by the table of actions. They must not shadow a route of the specification. */
 export const extensions = [
   'GET /hedge/events',
   'GET /hedge/positions',
@@ -201,17 +203,7 @@ export const extensions = [
   'POST /changes',
   'GET /transactions/{chainId}/{hash}',
   'GET /reverts',
-  'POST /plans/create-event',
-  'POST /plans/deposit',
-  'POST /plans/buy-protection',
-  'POST /plans/claim-payout',
-  'POST /plans/claim-premiums',
-  'POST /plans/withdraw-capital',
-  'POST /plans/withdraw-creator-earnings',
-  'POST /plans/set-pool-settings',
-  'POST /plans/submit-rate',
-  'POST /plans/claim-all',
-  'POST /plans/revoke-approval',
+  ...Object.keys(actions).map((name) => `POST /plans/${name}`),
 ] as const
 
 /** The specification's tables of builders: path, function and arguments. */

@@ -2,6 +2,7 @@ import { ApiError, createClient, type GetPath, type PostPath } from 'fx-protecti
 import { createPublicClient, http } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { createAccounts } from '../../../src/sandbox/accounts.ts'
+import { type PlanPath, planBodies } from '../../examples/plans.ts'
 import { document } from '../../support/openapi.ts'
 import { sandbox } from './process.ts'
 
@@ -37,10 +38,9 @@ const terms = {
   strikeAbove: true,
 }
 
-/** The wallet and chain of every plan. */
-const plan = { chainId, from: addr }
+const plans = planBodies(() => addr, addr, terms)
 
-/** A call of every operation. One that is missing here does not compile. */
+/** A call of every operation but the plans. One that is missing here does not compile. */
 const calls = {
   '/': () => api.get('/'),
   '/livez': () => api.get('/livez'),
@@ -160,25 +160,16 @@ const calls = {
   '/v1/pricing/signer': () => api.get('/v1/pricing/signer'),
   '/v1/pricing/quote': () => api.post('/v1/pricing/quote', { ...terms, chainId, diamondAddress, creator: addr }),
   '/v1/transactions/{chainId}/{hash}': () => api.get('/v1/transactions/{chainId}/{hash}', { chainId, hash: zero32 }),
-  '/v1/plans/create-event': () =>
-    api.post('/v1/plans/create-event', {
-      ...plan,
-      ...{ name: 'Cedi', allowExternalLp: true, initialLiquidity: 0n, paymentToken: addr, quote: terms },
-    }),
-  '/v1/plans/deposit': () => api.post('/v1/plans/deposit', { ...plan, eventId: 1, amount: 1n }),
-  '/v1/plans/buy-protection': () => api.post('/v1/plans/buy-protection', { ...plan, eventId: 1, notional: 1n }),
-  '/v1/plans/claim-payout': () => api.post('/v1/plans/claim-payout', { ...plan, positionId: 1 }),
-  '/v1/plans/claim-premiums': () => api.post('/v1/plans/claim-premiums', { ...plan, depositId: 1 }),
-  '/v1/plans/withdraw-capital': () => api.post('/v1/plans/withdraw-capital', { ...plan, depositId: 1 }),
-  '/v1/plans/withdraw-creator-earnings': () => api.post('/v1/plans/withdraw-creator-earnings', { ...plan, eventId: 1 }),
-  '/v1/plans/claim-all': () => api.post('/v1/plans/claim-all', plan),
-  '/v1/plans/set-pool-settings': () =>
-    api.post('/v1/plans/set-pool-settings', { ...plan, eventId: 1, poolOpen: true, allowExternalLp: true }),
-  '/v1/plans/submit-rate': () => api.post('/v1/plans/submit-rate', { ...plan, eventId: 1, price: 1n }),
-  '/v1/plans/revoke-approval': () => api.post('/v1/plans/revoke-approval', { ...plan, token: addr }),
   '/v1/tx/broadcast': async () => api.post('/v1/tx/broadcast', { chainId, signedTx: await signedTx() }),
   '/v1/changes': () => api.get('/v1/changes', { limit: 1 }),
-} satisfies { readonly [Path in GetPath | PostPath]: () => Promise<{ data: unknown }> }
+} satisfies { readonly [Path in GetPath | Exclude<PostPath, PlanPath>]: () => Promise<{ data: unknown }> }
+
+const planOf = <Path extends PlanPath>(path: Path) => api.post(path, plans[path])
+
+const allCalls: Readonly<Record<string, () => Promise<{ data: unknown }>>> = {
+  ...calls,
+  ...Object.fromEntries((Object.keys(plans) as PlanPath[]).map((path) => [path, () => planOf(path)])),
+}
 
 /** Operations that fail because the sandbox has no identity provider and no queued upgrade. */
 const refusals: Readonly<Record<string, string>> = {
@@ -190,10 +181,10 @@ describe('the client', () => {
   test('the client has a call for every path', () => {
     // `settlements.follow` reads the stream.
     const paths = Object.keys(document.paths).filter((path) => !path.endsWith('/stream'))
-    expect(Object.keys(calls).sort()).toEqual(paths.sort())
+    expect(Object.keys(allCalls).sort()).toEqual(paths.sort())
   })
 
-  test.each(Object.entries(calls))('the client calls %s without a cast', async (path, call) => {
+  test.each(Object.entries(allCalls))('the client calls %s without a cast', async (path, call) => {
     const code = await call().then(
       ({ data }) => (data === undefined ? 'no data' : undefined),
       (error: unknown) => (error instanceof ApiError ? error.code : error),
