@@ -19,7 +19,7 @@ beforeAll(async () => {
   copy = await mkdtemp(join(tmpdir(), 'fx-recipes-'))
   const docs = ['docs/openapi.json', 'docs/examples.json', 'docs/guide', 'docs/runbook.md', 'CHANGELOG.md']
   const files = [...docs, 'deploy/prometheus', 'client/src/webhooks.ts', 'package.json', 'tsconfig.json']
-  const tests = ['test/vectors/specification.ts', 'test/examples/requests.ts']
+  const tests = ['test/vectors/specification.ts', 'test/examples/requests.ts', 'test/examples/plans.ts']
   const parts = ['src', 'migrations', ...files, ...tests]
   for (const part of parts) await cp(join(root, part), join(copy, part), { recursive: true })
   await symlink(join(root, 'node_modules'), join(copy, 'node_modules'))
@@ -29,6 +29,7 @@ afterAll(() => rm(copy, { recursive: true, force: true }))
 
 const apply = async ({ file, anchor, text }: Edit): Promise<void> => {
   const path = join(copy, file)
+  if (anchor === undefined) return writeFile(path, text, { flag: 'wx' })
   const before = await readFile(path, 'utf8')
   if (!before.includes(anchor)) throw new Error(`${file} has no "${anchor}": update the recipe in test/repo/recipes.ts`)
   await writeFile(
@@ -37,11 +38,11 @@ const apply = async ({ file, anchor, text }: Edit): Promise<void> => {
   )
 }
 
-/** The files in the first table below a heading of CONTRIBUTING.md. */
+/** The files in the first table below a heading of CONTRIBUTING.md; a new file is named like the example. */
 const documented = (guide: string, heading: string): string[] => {
   const [, section = ''] = guide.split(`\n### ${heading}\n`)
   const [own = ''] = section.split('\n#')
-  return [...own.matchAll(/^\| `([^`]+)` +\|/gm)].map(([, file = '']) => file)
+  return [...own.matchAll(/^\| `([^`]+)` +\|/gm)].map(([, file = '']) => file.replace('<name>', 'example-pause'))
 }
 
 test.each(Object.entries(recipes))('the recipe "%s" lists the files that a change touches', async (heading, edits) => {
@@ -55,6 +56,9 @@ test('a copy that follows every recipe describes and decodes what they add', asy
     import { decodeLog } from './src/protocol/logs.ts'
     import { auditedColumns } from './src/db/index/audit-columns.ts'
     import { entityCalls } from './src/protocol/entities.ts'
+    import { actions } from './src/plans/actions/table.ts'
+    import { summaryOf } from './src/plans/answer/summary.ts'
+    import { actionStep } from './src/plans/steps/step.ts'
     import { builders, extensions } from './test/vectors/specification.ts'
     import { toEventSelector } from 'viem'
     await runOpenapi({ check: false })
@@ -62,8 +66,11 @@ test('a copy that follows every recipe describes and decodes what they add', asy
     const log = { topics, data: '0x', blockNumber: 1n, blockHash: '0x', transactionHash: '0x', logIndex: 0 }
     const { event_observations: event, deposit_observations: deposit } = auditedColumns
     const specified = [...Object.keys(builders), ...extensions.map((route) => route.split(' ')[1])]
+    const body = { chainId: 8453, from: '0x' + '01'.repeat(20) }
+    const { transaction } = actionStep('pause', actions['example-pause'], body, { diamond: '0x' + '02'.repeat(20) })
+    const planned = summaryOf([transaction], { main: null, tokenAt: () => undefined, event: null, total: null, signBefore: null })
     const found = [decodeLog(log)?.subject, event.exampleTotal, deposit.exampleBonus]
-    console.log(JSON.stringify([...found, entityCalls('deposit').exampleBonus(7n).name, specified]))`
+    console.log(JSON.stringify([...found, entityCalls('deposit').exampleBonus(7n).name, planned, specified]))`
   const { stdout } = await run(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], {
     cwd: copy,
   })
@@ -71,17 +78,24 @@ test('a copy that follows every recipe describes and decodes what they add', asy
   expect(Object.keys(paths)).toEqual(
     expect.arrayContaining([
       '/v1/tx/hedge/example-pause',
+      '/v1/plans/example-pause',
       '/v1/hedge/example-fees-initialized/{chainId}',
       '/v1/hedge/events/{chainId}/{id}/example-token',
     ]),
   )
   expect(components.schemas.EventStats.properties).toHaveProperty('exampleTotal')
   expect(components.schemas.Deposit.properties).toHaveProperty('exampleBonus')
-  const [subject, total, bonus, view, specified] = JSON.parse(stdout)
-  expect([subject, total, bonus, view]).toEqual(['chain', 'view', 'view', 'getExampleBonus'])
+  expect(paths['/v1/plans/example-pause'].post).toMatchObject({
+    summary: 'Plan to pause, as an example',
+    description: expect.stringMatching(/^Pauses the protocol, as an example. The transactions are simulated /),
+  })
+  const [subject, total, bonus, view, planned, specified] = JSON.parse(stdout)
+  expect([subject, total, bonus, view, planned]).toEqual([
+    ...['chain', 'view', 'view', 'getExampleBonus', 'Pause the protocol.'],
+  ])
   const described = Object.keys(paths).map((path) => path.replace('/v1', ''))
   expect(specified.filter((path: string) => !described.includes(path))).toEqual([])
-  expect(specified.filter((path: string) => path.includes('example'))).toHaveLength(3)
+  expect(specified.filter((path: string) => path.includes('example'))).toHaveLength(4)
 }, 120_000)
 
 test('a copy that follows every recipe serves the new metric, and can subscribe to the new type of webhook', async () => {
@@ -105,14 +119,18 @@ test('a copy that follows every recipe serves the new metric, and can subscribe 
 })
 
 test.runIf(inject('form') === 'long')(
-  'a copy that follows every recipe has no type error',
+  'a copy that follows every recipe has no type error, and one without a part of an action names it',
   async () => {
     const config = { extends: './tsconfig.json', include: ['src'] }
     await writeFile(join(copy, 'tsconfig.src.json'), JSON.stringify(config))
     const tsc = join(root, 'node_modules/typescript-7/bin/tsc')
-    await expect(
-      run(process.execPath, [tsc, '--singleThreaded', '-p', 'tsconfig.src.json'], { cwd: copy }),
-    ).resolves.toBeDefined()
+    const compile = () => run(process.execPath, [tsc, '--singleThreaded', '-p', 'tsconfig.src.json'], { cwd: copy })
+    await expect(compile()).resolves.toBeDefined()
+    const definition = join(copy, 'src/plans/actions/example-pause.ts')
+    const text = await readFile(definition, 'utf8')
+    await writeFile(definition, text.replace(/ {2}description: .*\n/, ''))
+    const stdout = expect.stringMatching(/example-pause\.ts.*\n.*'description' is missing/)
+    await expect(compile()).rejects.toMatchObject({ stdout })
   },
-  120_000,
+  240_000,
 )

@@ -1,5 +1,5 @@
-/** One insertion: `text` goes behind the first `anchor` of the file. */
-export type Edit = { readonly file: string; readonly anchor: string; readonly text: string }
+/** One insertion: `text` goes behind the first `anchor` of the file, or is a new file without one. */
+export type Edit = { readonly file: string; readonly anchor?: string; readonly text: string }
 
 /** Changes that follow the recipes of CONTRIBUTING.md, by their headings there. */
 export const recipes: Readonly<Record<string, readonly Edit[]>> = {
@@ -75,6 +75,40 @@ export const recipes: Readonly<Record<string, readonly Edit[]>> = {
 
 Waits are refused, as an example.
 `,
+    },
+  ],
+  'Add a plan action': [
+    {
+      file: 'src/plans/actions/example-pause.ts',
+      text: `import { callAction } from '../draft/definition.ts'
+
+export const examplePause = callAction({
+  summary: 'pause, as an example',
+  description: 'Pauses the protocol, as an example.',
+  function: 'pause',
+  subject: null,
+  checks: [],
+  sentence: () => 'pause the protocol',
+})
+`,
+    },
+    {
+      file: 'src/plans/actions/table.ts',
+      anchor: "import { deposit } from './deposit.ts'",
+      text: `
+import { examplePause } from './example-pause.ts'`,
+    },
+    {
+      file: 'src/plans/actions/table.ts',
+      anchor: "  'submit-rate': submitRate,",
+      text: `
+  'example-pause': examplePause,`,
+    },
+    {
+      file: 'test/examples/plans.ts',
+      anchor: "    '/v1/plans/claim-all': { chainId, from: addressOf('lp') },",
+      text: `
+    '/v1/plans/example-pause': { chainId, from: addressOf('owner') },`,
     },
   ],
   'Add a read': [
@@ -271,6 +305,7 @@ export const generated: readonly Edit[] = [
     anchor: '{',
     text: `
   "buildExamplePause": { "body": { "chainId": 8453 }, "response": {} },
+  "planExamplePause": { "body": { "chainId": 8453 }, "response": {} },
   "getHedgeExampleFeesInitialized": { "path": { "chainId": 8453 }, "response": {} },
   "getHedgeEventsExampleTokenById": { "path": { "chainId": 8453, "id": 2 }, "response": {} },`,
   },
