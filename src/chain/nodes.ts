@@ -35,7 +35,11 @@ export const openNodes = ({ rpcUrls: urls, headMaxAgeMs, leader, ...options }: N
   const registry = createEndpointRegistry({ urls, ...options })
   const node = createNode({ chainId, registry, timeoutMs })
   const head = createHead({
-    ...{ node, penalize: registry.penalize, isAlone: urls.length === 1, maxAgeMs: headMaxAgeMs, now: Date.now },
+    node,
+    penalize: registry.penalize,
+    isAlone: urls.length === 1,
+    maxAgeMs: headMaxAgeMs,
+    now: Date.now,
     queryAll: (batch) => queryAllEndpoints({ registry, chainId }, batch, { lagging: true }),
     ...(leader && { stored: leader.head }),
   })

@@ -72,8 +72,10 @@ export const createReader = (deps: {
 }): Reader => {
   const { batch: batchSize = BATCH, maxPending = MAX_PENDING } = deps
   const answers = new LRUCache<string, Outcome<unknown>>({
-    ...{ max: deps.maxEntries, maxSize: deps.maxBytes },
-    ...{ ttl: KEPT_MS, ttlAutopurge: true },
+    max: deps.maxEntries,
+    maxSize: deps.maxBytes,
+    ttl: KEPT_MS,
+    ttlAutopurge: true,
     // The default is the clock at the start of the process, which a test cannot replace.
     perf: { now: () => performance.now() },
   })

@@ -116,7 +116,10 @@ export const openWorker = async (
   // Endpoints are many. On a busy machine their work would keep every connection from the observers.
   const half = limitConnections(database, Math.max(1, Math.floor(maxConnections / 2)))
   const delivering = config.WEBHOOKS_KEY && {
-    ...{ database: half, vault: createVault(config.WEBHOOKS_KEY), now: Date.now, random: Math.random },
+    database: half,
+    vault: createVault(config.WEBHOOKS_KEY),
+    now: Date.now,
+    random: Math.random,
     post: createPost({ allowsLoopback: config.WEBHOOKS_ALLOW_LOOPBACK }),
   }
   const request = (endpoint: string): Promise<void> => jobs.add('deliver', { endpoint })
@@ -157,7 +160,9 @@ export const openWorker = async (
 
   const followed = [...chains.values()].map((chain) => ({ chain, demand: createDemand() }))
   const listener = createNotificationListener({
-    ...{ url, channel: DEMANDS, log },
+    url,
+    channel: DEMANDS,
+    log,
     onNotify(payload) {
       const asked = payload === null ? null : parseDemand(payload)
       if (asked === null) return

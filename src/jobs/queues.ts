@@ -41,7 +41,10 @@ export const queues = {
   /** Delivers to a webhook endpoint. Endpoints that hang must not delay others: there are as many as can run at once. */
   deliver: {
     payload: z.strictObject({ endpoint: z.string().max(100) }),
-    ...{ attempts: 1, backoffMs: 250, concurrency: 200, lockMs: 30_000 },
+    attempts: 1,
+    backoffMs: 250,
+    concurrency: 200,
+    lockMs: 30_000,
   },
   /** Calibrates the market and stores the result. */
   calibrate: { payload: z.strictObject({}), attempts: 4, backoffMs: 1_000, concurrency: 1, lockMs: 30_000 },

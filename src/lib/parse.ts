@@ -15,7 +15,11 @@ const pathsOf = (issue: z.core.$ZodIssue, part: string, most: number): string[] 
 }
 
 const types: Readonly<Record<string, string>> = {
-  ...{ array: 'a list', object: 'a JSON object', string: 'text', int: 'an integer', number: 'a number' },
+  array: 'a list',
+  object: 'a JSON object',
+  string: 'text',
+  int: 'an integer',
+  number: 'a number',
   boolean: 'true or false, without quotes',
 }
 

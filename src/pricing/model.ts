@@ -62,7 +62,12 @@ export const createModel = (options: ModelOptions): Model => {
     const drift = tier.useEmpiricalDrift ? empiricalDrift(history, usd.rate) : parityDrift(pair, usd.rate, localRates)
     const volMarkup = volMarkups[classification.tier] ?? 1
     return {
-      ...{ tierName: classification.tier, tier, history, usd, drift, parameters },
+      tierName: classification.tier,
+      tier,
+      history,
+      usd,
+      drift,
+      parameters,
       stale: isStale(history, now(), maxStalenessDays),
       spot: snapRate(history.spot.close),
       inputsFor(years) {

@@ -5,7 +5,10 @@ import { type Model, type PairModel, yearsBetween } from './model.ts'
 import { fromSix } from './premium.ts'
 
 const rangeOf = ({ strike, payoutCap, initialRate, strikeAbove }: ValueRange): Range => ({
-  ...{ strike: BigInt(strike), payoutCap: BigInt(payoutCap), initialRate: BigInt(initialRate), strikeAbove },
+  strike: BigInt(strike),
+  payoutCap: BigInt(payoutCap),
+  initialRate: BigInt(initialRate),
+  strikeAbove,
 })
 
 /** False for a range that never pays: its cap is not beyond its strike. */

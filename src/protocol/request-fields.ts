@@ -81,8 +81,11 @@ export const BodyInteger = z
   })
   .meta({
     // Each constraint applies to the values of its type.
-    ...{ type: ['integer', 'string'], minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
-    ...{ pattern: '^\\d+$', maxLength: 78 },
+    type: ['integer', 'string'],
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    pattern: '^\\d+$',
+    maxLength: 78,
   })
 
 const addressMeta = {

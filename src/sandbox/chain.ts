@@ -65,7 +65,12 @@ export const deployOn = async (
     return { symbol, decimals, address: getAddress(address) }
   })
   return {
-    ...{ chainId, name, symbol, rpcUrl, diamond: getAddress(diamond), tokens: deployed },
+    chainId,
+    name,
+    symbol,
+    rpcUrl,
+    diamond: getAddress(diamond),
+    tokens: deployed,
     deployBlock: Number(deployBlock),
   }
 }

@@ -75,7 +75,8 @@ export const messagesAfter = async (
   const settlements = async (isFinal: boolean): Promise<Part> => {
     const { wallets, eventIds } = endpoint
     const filter = {
-      ...{ chainIds, isFinal },
+      chainIds,
+      isFinal,
       ...(wallets && { wallets: wallets as `0x${string}`[] }),
       ...(eventIds && { eventIds: eventIds.map(BigInt) }),
     }

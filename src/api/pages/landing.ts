@@ -68,9 +68,13 @@ type Landing = z.output<typeof Landing>
 
 /** The body of `/` for the state of each chain. */
 export const landingOf = (chains: Landing['chains']): Landing => ({
-  ...{ name: info.title, summary: info.summary, release },
+  name: info.title,
+  summary: info.summary,
+  release,
   ready: chains.every(({ problem }) => problem === null),
-  ...{ chains, links, firstCalls: firstCallsOf(chains[0]?.chainId) },
+  chains,
+  links,
+  firstCalls: firstCallsOf(chains[0]?.chainId),
 })
 
 const list = (items: readonly string[]): string => `<ul>\n${items.map((item) => `<li>${item}</li>`).join('\n')}\n</ul>`

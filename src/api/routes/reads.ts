@@ -24,7 +24,10 @@ const successOf = (read: Read) => {
 }
 
 const operationOf = ({ tag, summary, description, ...read }: Read, chainId: ChainId): Operation => ({
-  ...{ tag, summary, description, failures: ['upstream_error'] },
+  tag,
+  summary,
+  description,
+  failures: ['upstream_error'],
   headers: [
     ...freshnessHeaderNames,
     ...(['Cache-Control', 'Vary', 'Server-Timing'] as const),

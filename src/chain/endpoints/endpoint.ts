@@ -118,7 +118,9 @@ export const createEndpoint = (
   }
 
   const faultReport = (of: Fault, text: string, needed: readonly RequiredCapability[]): EndpointReport => ({
-    ...{ is: 'fault', fault: of, needed },
+    is: 'fault',
+    fault: of,
+    needed,
     text: redactUrls(text),
   })
 

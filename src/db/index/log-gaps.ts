@@ -163,7 +163,12 @@ export const fillRows = async <K extends Kind>(
   if (facts.length === 0) return []
   const { facts: table } = entityTables[kind]
   const values = facts.map(({ id, txHash, logIndex, blockNumber, blockHash, blockTimestamp, ...fact }) => ({
-    ...{ id, txHash, logIndex, blockNumber, blockHash, blockTimestamp },
+    id,
+    txHash,
+    logIndex,
+    blockNumber,
+    blockHash,
+    blockTimestamp,
     ...('initialLiquidity' in fact && { initialLiquidity: fact.initialLiquidity }),
   }))
   const { names, source } = asRows(table, values)

@@ -91,9 +91,14 @@ const own: Readonly<Record<Kind, { readonly fact: readonly Column[]; readonly se
   event: {
     fact: columnsOf('f', { id: events.id, ...fieldsIn(getTableColumns(events), t.eventColumns) }),
     seen: columnsOf('e', {
-      ...{ name: ofEvent.name, payoutCap: ofEvent.payoutCap, initialRate: ofEvent.initialRate },
-      ...{ strikeAbove: ofEvent.strikeAbove, paymentToken: ofEvent.paymentToken, status: ofEvent.status },
-      ...{ poolOpen: ofEvent.poolOpen, allowExternalLp: ofEvent.allowExternalLp },
+      name: ofEvent.name,
+      payoutCap: ofEvent.payoutCap,
+      initialRate: ofEvent.initialRate,
+      strikeAbove: ofEvent.strikeAbove,
+      paymentToken: ofEvent.paymentToken,
+      status: ofEvent.status,
+      poolOpen: ofEvent.poolOpen,
+      allowExternalLp: ofEvent.allowExternalLp,
     }),
   },
   deposit: {
@@ -102,8 +107,12 @@ const own: Readonly<Record<Kind, { readonly fact: readonly Column[]; readonly se
   },
   position: {
     fact: columnsOf('f', {
-      ...{ id: positions.id, eventId: positions.eventId, hedger: positions.hedger, notional: positions.notional },
-      ...{ premiumPaid: positions.premiumPaid, platformFeePaid: positions.platformFee },
+      id: positions.id,
+      eventId: positions.eventId,
+      hedger: positions.hedger,
+      notional: positions.notional,
+      premiumPaid: positions.premiumPaid,
+      platformFeePaid: positions.platformFee,
     }),
     seen: columnsOf('s', fieldsIn(getTableColumns(t.positionObservations), t.positionStateColumns)),
   },
@@ -121,7 +130,10 @@ const common = {
 const eventOfRow = (kind: Kind): Column[] => [
   ...columnsOf('e', { ...fieldsIn(eventTable, t.eventStateColumns), blockTimestamp: ofEvent.blockTimestamp }),
   ...columnsOf(kind === 'event' ? 'f' : 'o', {
-    ...{ id: events.id, underlying: events.underlying, strike: events.strike, expiryDate: events.expiryDate },
+    id: events.id,
+    underlying: events.underlying,
+    strike: events.strike,
+    expiryDate: events.expiryDate,
   }),
 ]
 

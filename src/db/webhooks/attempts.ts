@@ -45,8 +45,10 @@ const recordDelivered = async (handle: Handle, endpoint: Endpoint, delivered: re
   await handle
     .update(webhookEndpoints)
     .set({
-      ...{ succeededAt: at, failingSince: unlessRecovered(failingSince) },
-      ...{ retryAt: unlessRecovered(retryAt), failure: unlessRecovered(failure) },
+      succeededAt: at,
+      failingSince: unlessRecovered(failingSince),
+      retryAt: unlessRecovered(retryAt),
+      failure: unlessRecovered(failure),
     })
     .where(eq(webhookEndpoints.id, endpoint.id))
   const ended = { state: 'delivered', endedAt: at, failure: null, attempt: sql`${deliveries.attempt} + 1` } as const

@@ -154,7 +154,10 @@ export const compareRows = async (
     return {
       isWaiting,
       difference: {
-        ...{ kind, id, row, record },
+        kind,
+        id,
+        row,
+        record,
         created: created === null ? [] : differentRows(created, id, row, factRow(record)),
         observed: isWaiting ? [] : different,
       },

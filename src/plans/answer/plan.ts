@@ -40,7 +40,10 @@ const requestOf = ({ transaction }: Step, nth: number, gas: bigint | null, from:
     type: '0x2',
     chainId: hex(transaction.chainId),
     nonce: hex(nonce + BigInt(nth)),
-    ...{ from, to: transaction.to, data: transaction.data, value: '0x0' },
+    from,
+    to: transaction.to,
+    data: transaction.data,
+    value: '0x0',
     ...(gas !== null && { gas: hex(gas) }),
     maxFeePerGas: hex(maxFeePerGas),
     maxPriorityFeePerGas: hex(tip),
@@ -63,7 +66,10 @@ const withoutReverted = (draft: Draft, done: readonly Done[]): Draft => {
   const kept = working.slice(0, MAX_CLAIMS)
   const reasons = done.flatMap(({ reverts }) => reverts.map((reason) => ({ ...reason, blocking: false })))
   return {
-    ...{ ...draft, isPartial: false, eventIds: [], issues: [...draft.issues, ...reasons] },
+    ...draft,
+    isPartial: false,
+    eventIds: [],
+    issues: [...draft.issues, ...reasons],
     remaining: draft.remaining + working.length - kept.length,
     steps: kept.map(({ step }) => step),
     facts: kept.map(({ facts }) => facts),
@@ -103,7 +109,11 @@ export const planOf = async (
     const simulation = simulationOf(step, result, block)
     const gas = gasOf(step, result, price)
     return {
-      ...{ step, facts: of, simulation, gas, limit: gas && limitOf(gas) },
+      step,
+      facts: of,
+      simulation,
+      gas,
+      limit: gas && limitOf(gas),
       payout: payoutOf(step, of, result, known.get(tokenOf[nth] ?? null)),
       reverts: rehearsal
         ? revertIssue(step.id, simulation)
@@ -133,11 +143,14 @@ export const planOf = async (
   const calls = steps.map(({ transaction: { to, data } }) => ({ to, data, value: hex(0) }))
 
   return {
-    ...{ action: name, chainId, from },
+    action: name,
+    chainId,
+    from,
     block: { number: Number(block.number), hash: block.hash, timestamp: Number(block.timestamp) },
     method: rehearsal?.method ?? null,
     summary: summaryOf(calls, {
-      ...{ main, tokenAt: (address: Address) => known.get(address) },
+      main,
+      tokenAt: (address: Address) => known.get(address),
       event: termsOf(facts.at(-1) ?? {}),
       total: price?.total ?? null,
       // An end that is over, or that of a purchase without a price, is not what the plan fails for.
@@ -155,7 +168,8 @@ export const planOf = async (
         id: step.id,
         transaction: { ...step.transaction, estimatedGas, simulation },
         ...(request && { request }),
-        ...{ simulation, payout },
+        simulation,
+        payout,
       }
     }),
     walletCalls:

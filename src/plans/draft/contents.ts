@@ -46,7 +46,9 @@ export type Draft = {
 
 /** The fields of a draft that are the same for all actions. */
 export const baseOf = ({ name, intent, block, time }: Situation) => ({
-  ...{ name, block, time },
+  name,
+  block,
+  time,
   from: intent.from,
   force: intent.force ?? false,
   tokenField: 'token' in intent ? ('token' as const) : ('paymentToken' as const),

@@ -74,7 +74,9 @@ export const priceOf = async (situation: Situation, action: CallAction): Promise
       chain,
       at,
       {
-        ...{ from, tokens, steps: [...approvals, step] },
+        from,
+        tokens,
+        steps: [...approvals, step],
         overrides: await chain.ampleBalances(tokens, from, at.blockHash),
       },
       {
@@ -105,7 +107,10 @@ export const priceOf = async (situation: Situation, action: CallAction): Promise
         token === undefined || total === null
           ? null
           : {
-              ...{ token, total, exact: spent !== null, gas: result?.ok === true ? result.gas : null },
+              token,
+              total,
+              exact: spent !== null,
+              gas: result?.ok === true ? result.gas : null,
               premium: action.spends?.premium?.(body, facts) ?? null,
               balance: held?.balance ?? null,
               allowance: held?.allowance ?? null,

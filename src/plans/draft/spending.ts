@@ -63,7 +63,10 @@ export const draftSpending = async (situation: Situation, action: CallAction): P
   const steps = [...(price === null ? [] : approvalsOf(price, maxCost, situation)), step]
   return {
     ...baseOf(situation),
-    ...{ steps, price, maxCost, createdId },
+    steps,
+    price,
+    maxCost,
+    createdId,
     tokens: price === null ? tokensOf(chain) : [price.token],
     facts: steps.map((each) => (each === step ? facts : {})),
     validUntil: limited ? min(deadline, end ?? deadline) : earlier(prepared.expiresAt, body.expiry),

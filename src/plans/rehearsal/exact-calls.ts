@@ -40,7 +40,9 @@ export const rehearseDraft = async (
     chain,
     at,
     {
-      ...{ from, steps, tokens },
+      from,
+      steps,
+      tokens,
       after: createdReads(steps.at(-1), createdId, diamond),
       instead: () => plainRequests(draft, chain.deployment),
     },

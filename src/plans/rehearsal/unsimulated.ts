@@ -138,8 +138,11 @@ const termsProbe = ({ id, transaction }: Step, { draft, deployment }: Context): 
       if (signer?.ok !== true || used?.ok !== true) return [unanswered(id)]
       const refusal = await refusalOfQuote({
         quote: { ...terms, chainId, diamond, creator: from, expiry: terms.expiryDate },
-        ...{ signature: terms.signature, time, profile },
-        ...{ signer: signer.value as Address, isNonceUsed: used.value === true },
+        signature: terms.signature,
+        time,
+        profile,
+        signer: signer.value as Address,
+        isNonceUsed: used.value === true,
       })
       return refusal === null ? [] : [catalogueIssue(id, refusal)]
     },

@@ -134,7 +134,10 @@ export type CheckResult = z.output<typeof Check>
 type Result = CheckResult['result']
 
 const checked = (check: CheckName, result: Result, at: number | null, fault: string | null): CheckResult => ({
-  ...{ check, result, at, fault },
+  check,
+  result,
+  at,
+  fault,
 })
 
 /** The pause after a check by its result, in milliseconds. */

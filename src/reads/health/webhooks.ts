@@ -26,7 +26,8 @@ export const WebhooksStatus = z
   .meta({ id: 'WebhooksStatus' })
 
 export const webhooksStatus = ({ endpoints, waiting, failing }: WebhooksHealth): z.output<typeof WebhooksStatus> => ({
-  ...{ endpoints, waiting },
+  endpoints,
+  waiting,
   failing: failing.map(({ id, state, failingSeconds }) => ({ id, state, failingSeconds: Math.floor(failingSeconds) })),
 })
 

@@ -118,8 +118,10 @@ const since = Cursor.optional().meta({
 
 const inBody = (name: string): string => `POST /v1/changes takes \`${name}\` in its body`
 const elsewhere = {
-  ...{ wallet: inBody('wallets'), wallets: inBody('wallets') },
-  ...{ eventId: inBody('eventIds'), eventIds: inBody('eventIds') },
+  wallet: inBody('wallets'),
+  wallets: inBody('wallets'),
+  eventId: inBody('eventIds'),
+  eventIds: inBody('eventIds'),
 }
 
 export const ChangesQuery = z
@@ -236,8 +238,12 @@ export const changesPage = async (
   return {
     data: items.map(change),
     meta: {
-      ...{ nextCursor: cursorText(next), hasMore, pollAfterMs: hasMore ? 0 : POLL_AFTER_MS },
-      ...{ reset: resets.length > 0, resets: resets.map(({ chainId, reason }) => ({ chainId, reason })), asOf },
+      nextCursor: cursorText(next),
+      hasMore,
+      pollAfterMs: hasMore ? 0 : POLL_AFTER_MS,
+      reset: resets.length > 0,
+      resets: resets.map(({ chainId, reason }) => ({ chainId, reason })),
+      asOf,
     },
   }
 }

@@ -43,9 +43,19 @@ const filtersOf = (query: ListingQuery): Filters => {
   const [underlying, symbol] = [query.underlying, query.symbol].map((text) => text?.replace(/[A-Z]/g, toLower))
   const whole = (value: number | undefined): bigint | undefined => (value === undefined ? undefined : BigInt(value))
   return {
-    ...{ owners: query.wallet ?? query.creator, eventId: whole(eventId), claimable, claimed, withdrawn, underlying },
-    ...{ paymentToken, symbol, strikeAbove, poolOpen, state },
-    ...{ expiryFrom: whole(expiryFrom), expiryTo: whole(expiryTo) },
+    owners: query.wallet ?? query.creator,
+    eventId: whole(eventId),
+    claimable,
+    claimed,
+    withdrawn,
+    underlying,
+    paymentToken,
+    symbol,
+    strikeAbove,
+    poolOpen,
+    state,
+    expiryFrom: whole(expiryFrom),
+    expiryTo: whole(expiryTo),
     // Every event has a capacity of at least 0.
     ...(capacityFrom > 0n && { capacityFrom }),
   }
@@ -59,7 +69,11 @@ const nameOf = (path: string, chains: readonly ChainId[], query: ListingQuery, f
 }
 
 const nextQuery = ({ chainId, after, bound, rollback }: ChainCursor): ListQuery => ({
-  ...{ chainId, after, rollback, upTo: bound.number, now: bound.timestamp },
+  chainId,
+  after,
+  rollback,
+  upTo: bound.number,
+  now: bound.timestamp,
 })
 
 const firstQuery = async (sources: ListSources, chainId: ChainId, finality: ListingQuery['finality']) => {
@@ -139,7 +153,10 @@ const byIds = async (
   if (notAllowed !== undefined) throw invalidField(notAllowed, 'cannot be combined with ids')
   const first = await firstQuery(sources, chainId, finality)
   const found = await sources.lists.listings.byIds({
-    ...{ kind: listing.kind, include, query: first.query, ids: ids.map(BigInt) },
+    kind: listing.kind,
+    include,
+    query: first.query,
+    ids: ids.map(BigInt),
   })
   const cursors = cursorsAfter([first], [], found, [], false)
   const { asOf, ...page } = await pageOf(sources, listing, query, { found, rows: found.rows, cursors })
@@ -162,7 +179,13 @@ const anyPage = async (sources: ListSources, listing: Listing, query: ListingQue
       ? await Promise.all(chains.map((id) => firstQuery(sources, id, query.finality)))
       : previousCursors.map((position) => ({ query: nextQuery(position), final: null }))
   const found = await sources.lists.listings.page({
-    ...{ kind: listing.kind, queries: queries.map(({ query }) => query), filters, sort, order, include, count },
+    kind: listing.kind,
+    queries: queries.map(({ query }) => query),
+    filters,
+    sort,
+    order,
+    include,
+    count,
     deployments: chains.map((chainId) => chainOf(sources.chains, chainId).deployment),
     // One row more than the page shows whether another page follows.
     limit: limit + 1,

@@ -43,7 +43,8 @@ const createTotals = () => {
     },
     records: () =>
       [...totals.values()].map(({ chainId, token, sums }) => ({
-        ...{ chainId, ...token },
+        chainId,
+        ...token,
         ...Object.fromEntries([...sums].map(([name, amount]) => [name, amount.toString()])),
       })) as Totals,
   }

@@ -33,7 +33,8 @@ export const createIndexLookup = (queries: TransactionSources['queries']) => {
       found.map(({ id, owner }) => ({ id: clamped(id), owner: getAddress(owner) }))
     const { block } = first
     const data: TransactionRecord = {
-      ...{ chainId, hash },
+      chainId,
+      hash,
       status: 'succeeded',
       ...unmined(),
       block: { number: clamped(block.number), hash: block.hash, timestamp: clamped(block.timestamp) },

@@ -103,7 +103,8 @@ export const createNodeLookup = (
     const [head, level] = await Promise.all([chain.head(block.number), finalityOf(chainId, block.number)])
     const newest = head.number < block.number ? block : head
     const data: TransactionRecord = {
-      ...{ chainId, hash },
+      chainId,
+      hash,
       status: receipt.isReverted ? 'reverted' : 'succeeded',
       block: { number: clamped(block.number), hash: block.hash, timestamp: clamped(block.timestamp) },
       confirmations: clamped(newest.number - block.number + 1n),
@@ -111,7 +112,8 @@ export const createNodeLookup = (
       fee: feeOf(receipt),
       calls: call === null ? null : [call],
       ...effects(receipt, deployment),
-      ...{ logsIncomplete, revert: null },
+      logsIncomplete,
+      revert: null,
       // The search comes afterwards. Without the transaction there is none.
       revertStatus: receipt.isReverted ? 'unavailable' : 'none',
       indexed,
@@ -130,7 +132,8 @@ export const createNodeLookup = (
     const head = await chain.head()
     const call = tx === null ? null : sources.decodeCall(deployment, tx.to, tx.input)
     const data: TransactionRecord = {
-      ...{ chainId, hash },
+      chainId,
+      hash,
       status: tx === null ? 'unknown' : 'pending',
       ...unmined(),
       calls: call === null ? null : [call],

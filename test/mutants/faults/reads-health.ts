@@ -102,7 +102,7 @@ export const healthFaults: Faults = {
       ['Math.floor(failingSeconds / 3_600)', 'Math.ceil(failingSeconds / 3_600)'],
       ["state === 'disabled' ?", "state === 'paused' ?"],
       ['failingSeconds: Math.floor(failingSeconds)', 'failingSeconds'],
-      ['...{ endpoints, waiting }', '...{ endpoints: waiting, waiting: endpoints }'],
+      ['  endpoints,\n  waiting,', '  endpoints: waiting,\n  waiting: endpoints,'],
     ],
   },
 }

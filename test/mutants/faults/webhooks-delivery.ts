@@ -200,7 +200,7 @@ export const deliveryFaults: Faults = {
       ['delivered.at(-1)?.at', 'delivered[0]?.at'],
       ['lock_timeout = ${' + 'lockWithinMs}', 'lock_timeout = 0'],
       ['if (attempt.failed !== null) await', 'if (attempt.failed !== null) void'],
-      ['succeededAt: at, failingSince', 'failingSince'],
+      ['      succeededAt: at,\n', ''],
       ['failure: null, attempt: sql', 'attempt: sql'],
     ],
   },
