@@ -3896,6 +3896,17 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description The body is larger than 294912 bytes */
+        body_larger_than_294912: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description The body is larger than 262144 bytes */
         body_larger_than_262144: {
             headers: {
@@ -5558,7 +5569,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description At most 262144 bytes */
+        /** @description At most 294912 bytes */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["BroadcastBody"];

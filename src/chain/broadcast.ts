@@ -1,4 +1,4 @@
-import { type Hex, keccak256 } from 'viem'
+import type { Hex } from 'viem'
 import { nullIfUnavailable, unavailable } from '../lib/errors.ts'
 import type { Node } from './pool/failover.ts'
 import { redactUrls, toServiceError } from './rpc/errors.ts'
@@ -23,26 +23,28 @@ export type BroadcastDeps = {
   penalize(endpoint: number, why: string): void
 }
 
+/** A signed transaction: its bytes, and their hash. */
+export type SignedTx = { readonly bytes: Hex; readonly hash: Hex }
+
 /**
- * Relays signed bytes and returns their hash. A node that answers with another hash is penalized, and the next one is
+ * Relays a signed transaction. A node that answers with another hash is penalized, and the next one is
  * asked. Sending the same bytes again succeeds too, also once they are mined. Throws `upstream_error` with the node's
  * reason when it refuses them, and `service_unavailable` when no node answers, when the refusal passes by waiting, and
  * when no node confirms that it has the transaction.
  */
-export const broadcast = async ({ node, penalize }: BroadcastDeps, signedTx: Hex): Promise<Hex> => {
-  const hash = keccak256(signedTx)
+export const broadcast = async ({ node, penalize }: BroadcastDeps, { bytes, hash }: SignedTx): Promise<void> => {
   const {
     endpoint,
     outcomes: { sent },
   } = await node.sendBy(
-    { sent: sendRaw(signedTx) },
+    { sent: sendRaw(bytes) },
     { contradicts: ({ sent }) => (sent.ok && sent.value !== hash ? OTHER_HASH : null) },
   )
-  if (sent.ok && sent.value === hash) return hash
+  if (sent.ok && sent.value === hash) return
   if (sent.ok) penalize(endpoint, OTHER_HASH)
   const refusal = sent.ok ? null : sendRefusalOf(sent.error.message)
   // A mined transaction is refused for its nonce, like any other transaction with a used nonce.
-  if (refusal === 'known' || (await isKnown(node, hash))) return hash
+  if (refusal === 'known' || (await isKnown(node, hash))) return
   if (sent.ok)
     throw unavailable('a node answered with another hash, and no node has the transaction: send the same bytes again')
   if (refusal === 'later') {

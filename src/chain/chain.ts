@@ -4,7 +4,7 @@ import { unavailable } from '../lib/errors.ts'
 import type { ChainId, Deployment } from '../protocol/chains.ts'
 import { type BalanceSlots, createBalanceSlots } from './balance-slots.ts'
 import { type Held, type Holdings, readBalances } from './balances.ts'
-import { broadcast } from './broadcast.ts'
+import { broadcast, type SignedTx } from './broadcast.ts'
 import type { ChainStatus } from './endpoints/status.ts'
 import { createKnownCode, FOREIGN_GAS, type KnownCode, MAX_GAS } from './foreign-code.ts'
 import type { Head } from './head.ts'
@@ -86,10 +86,10 @@ export type Chain = Node &
      */
     balances(block: Pick<Block, 'hash'>, holdings: readonly Holdings[], caller: Caller): Promise<readonly Held[]>
     /**
-     * Relays signed bytes; see `broadcast`. Callers take turns. Also throws `service_unavailable` when too many
+     * Relays a signed transaction; see `broadcast`. Callers take turns. Also throws `service_unavailable` when too many
      * broadcasts wait, and the reason of `disconnected` when it aborts before they are sent.
      */
-    broadcast(signedTx: Hex, caller?: Caller): Promise<Hex>
+    broadcast(signed: SignedTx, caller?: Caller): Promise<void>
     /**
      * The answers of all endpoints to one batch, for decisions that a single endpoint must not make; see
      * `queryAllEndpoints`.
@@ -220,10 +220,9 @@ export const createChain = (options: ChainOptions): Chain => {
     },
     balances: (block, holdings, caller) =>
       ofCaller(balances, caller)(() => readBalances(node, block, { spender: deployment.diamond, holdings })),
-    async broadcast(signedTx, caller) {
-      const hash = await ofCaller(broadcasts, caller)(() => broadcast({ node, penalize: registry.penalize }, signedTx))
+    async broadcast(signed, caller) {
+      await ofCaller(broadcasts, caller)(() => broadcast({ node, penalize: registry.penalize }, signed))
       rest.leader?.ask(null, SENT_MS)
-      return hash
     },
     queryAllEndpoints: (batch, options) => queryAllEndpoints({ registry, chainId }, batch, options),
     penalize: registry.penalize,

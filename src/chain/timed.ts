@@ -13,5 +13,5 @@ export const timed = (chain: Chain): Chain => ({
   simulate: (tx, caller) => waited('rpc', () => chain.simulate(tx, caller)),
   simulateSigned: (call, caller) => waited('rpc', () => chain.simulateSigned(call, caller)),
   balances: (...asked) => waited('rpc', () => chain.balances(...asked)),
-  broadcast: (signedTx, caller) => waited('rpc', () => chain.broadcast(signedTx, caller)),
+  broadcast: (signed, caller) => waited('rpc', () => chain.broadcast(signed, caller)),
 })

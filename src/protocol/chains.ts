@@ -1,6 +1,5 @@
 import type { Address } from 'viem'
 import { z } from 'zod'
-import { shortcuts } from './decode.ts'
 import type { ProfileName } from './profiles.ts'
 
 /** The id of a chain, as EIP-155 has it. What clients send is one of the configured chains once it is decoded. */
@@ -110,7 +109,6 @@ export const BodyChainId = z
     { error: unsupported },
   )
   .transform(supported)
-  .register(shortcuts, { decode: (value) => (typeof value === 'number' && isConfigured(value) ? value : undefined) })
   .meta(meta)
 
 /** A chain id in an answer. */

@@ -2,7 +2,6 @@ import { type Address, getAddress, type Hex } from 'viem'
 import { z } from 'zod'
 import { MAX_DETAILS } from '../lib/errors.ts'
 import { MAX_UINT256 } from '../lib/fixed.ts'
-import { shortcuts } from './decode.ts'
 import { MAX_TEXT } from './text.ts'
 import { expected, type Unit } from './units.ts'
 
@@ -22,11 +21,11 @@ const SELECTOR = /^0x[0-9a-fA-F]{8}$/
 
 /** Decimal digits up to `max`. The length is checked first, so that no huge bigint is created. */
 const digits = (max: bigint, unit: Unit, isText: boolean) => {
-  const error = ({ input }: { readonly input?: unknown }) => expected(unit, input, isText)
-  return z
-    .string({ error })
-    .refine((text) => DIGITS.test(text), { error, abort: true })
-    .refine((text) => text.length <= 78 && BigInt(text) <= max, { error: `expected a number of at most ${max}` })
+  const error = ({ input }: { readonly input?: unknown }) =>
+    typeof input === 'string' && DIGITS.test(input)
+      ? `expected a number of at most ${max}`
+      : expected(unit, input, isText)
+  return z.string({ error }).refine((text) => text.length <= 78 && DIGITS.test(text) && BigInt(text) <= max, { error })
 }
 
 const ofPath = (unit: Unit) =>
@@ -49,15 +48,8 @@ export const PageLimit = (max: number) => {
     .meta({ type: 'integer', minimum: 1, maximum: max })
 }
 
-/** Fast path: leaves values with the maximum number of digits to the schema, because they may be too large. */
-const uint = (value: unknown): bigint | undefined =>
-  typeof value === 'string' && value.length < 78 && DIGITS.test(value) ? BigInt(value) : undefined
-
 const uint256 = (unit: Unit, isText: boolean) =>
-  digits(MAX_UINT256, unit, isText)
-    .transform(BigInt)
-    .register(shortcuts, { decode: uint })
-    .meta({ type: 'string', pattern: '^\\d+$', maxLength: 78 })
+  digits(MAX_UINT256, unit, isText).transform(BigInt).meta({ type: 'string', pattern: '^\\d+$', maxLength: 78 })
 
 /** A uint256 of a body as a decimal string, decoded to bigint, by its unit. */
 export const uints: Readonly<Record<Unit, ReturnType<typeof uint256>>> = {
@@ -76,9 +68,6 @@ export const BodyInteger = z
   .union([z.int().nonnegative().transform(BigInt), uints.number], {
     error: 'expected an id, a non-negative integer such as 7 or "7"',
   })
-  .register(shortcuts, {
-    decode: (value) => (Number.isSafeInteger(value) && Number(value) >= 0 ? BigInt(Number(value)) : uint(value)),
-  })
   .meta({
     // Each constraint applies to the values of its type.
     type: ['integer', 'string'],
@@ -92,36 +81,30 @@ const addressMeta = {
   type: 'string',
   pattern: ADDRESS.source,
 } as const
-const isAddress = (value: unknown): value is string => typeof value === 'string' && ADDRESS.test(value)
 const notAnAddress = 'expected a 20-byte 0x address: 0x and 40 hex digits'
-const addressText = z.string({ error: notAnAddress }).refine(isAddress, { error: notAnAddress, abort: true })
+const addressText = z
+  .string({ error: notAnAddress })
+  .refine((text) => ADDRESS.test(text), { error: notAnAddress, abort: true })
 const checksummed = (text: string): Address => getAddress(text.toLowerCase())
 
 /** An address in any letter case, decoded to its EIP-55 form. The letter case is not checked as a checksum. */
-export const Address20 = addressText
-  .transform(checksummed)
-  .register(shortcuts, { decode: (value) => (isAddress(value) ? checksummed(value) : undefined) })
-  .meta(addressMeta)
+export const Address20 = addressText.transform(checksummed).meta(addressMeta)
 
 const hasChecksum = (text: string): boolean => /[a-f]/.test(text) && /[A-F]/.test(text)
-
-const destination = (value: unknown): Address | undefined => {
-  if (!isAddress(value)) return undefined
-  const address = checksummed(value)
-  return value === address || !hasChecksum(value) ? address : undefined
-}
+const WRONG_CHECKSUM =
+  'wrong EIP-55 checksum: check the address for mistyped digits, or send it in lower case to skip this check'
 
 /**
  * An address that a transaction gives tokens or rights to, decoded to its EIP-55 form. Mixed case is a checksum, which
  * must be correct. Letters of one case carry no checksum.
  */
 export const Destination = addressText
-  .refine((text) => destination(text) !== undefined, {
-    error: 'wrong EIP-55 checksum: check the address for mistyped digits, or send it in lower case to skip this check',
-    abort: true,
+  .transform((text, context) => {
+    const address = checksummed(text)
+    if (text === address || !hasChecksum(text)) return address
+    context.addIssue({ code: 'custom', message: WRONG_CHECKSUM })
+    return z.NEVER
   })
-  .transform(checksummed)
-  .register(shortcuts, { decode: destination })
   .meta({
     ...addressMeta,
     description: 'All lower case, all upper case, or mixed case with the correct EIP-55 checksum',
@@ -146,7 +129,6 @@ const hex = (pattern: RegExp, what: string, maxLength = Number.POSITIVE_INFINITY
     .string({ error })
     .refine(fits, { error, abort: true })
     .transform(lower)
-    .register(shortcuts, { decode: (value) => (typeof value === 'string' && fits(value) ? lower(value) : undefined) })
     .meta({ type: 'string', pattern: pattern.source, ...(Number.isFinite(maxLength) && { maxLength }) })
 }
 
@@ -160,9 +142,7 @@ export const Bytes = hex(BYTES, `0x hex of at most ${MAX_TX_BYTES} whole bytes`,
 export const Selector = hex(SELECTOR, 'a 4-byte 0x selector')
 
 /** A JSON boolean; the strings "true" and "false" are not. */
-export const Bool = z
-  .boolean({ error: 'expected true or false, without quotes' })
-  .register(shortcuts, { decode: (value) => (typeof value === 'boolean' ? value : undefined) })
+export const Bool = z.boolean({ error: 'expected true or false, without quotes' })
 
 /** Half of a surrogate pair: not a character, so the chain would not return it as it was sent. */
 const LONE_SURROGATE = /\p{Surrogate}/u
@@ -174,9 +154,6 @@ export const Text = z
   .string({ error: 'expected text' })
   .max(MAX_TEXT, { error: `expected text of at most ${MAX_TEXT} characters`, abort: true })
   .refine(isText, { error: 'expected text that is not blank' })
-  .register(shortcuts, {
-    decode: (value) => (typeof value === 'string' && value.length <= MAX_TEXT && isText(value) ? value : undefined),
-  })
   .meta({ type: 'string', minLength: 1 })
 
 /** Selects the items of a list to parse; adds an issue when it rejects the list without parsing. */

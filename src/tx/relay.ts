@@ -1,4 +1,4 @@
-import type { Address, Hex } from 'viem'
+import { type Address, type Hex, keccak256 } from 'viem'
 import { z } from 'zod'
 import type { Chain } from '../chain/chain.ts'
 import { conflict, invalidField } from '../lib/errors.ts'
@@ -97,8 +97,10 @@ export const relay = async (
   if (signedChain != null && signedChain !== BigInt(chainId)) {
     throw invalidField('signedTx', `signed for chain ${signedChain}, not ${chainId}`)
   }
+  // Hashing a long transaction takes milliseconds, so it is done once, after all other checks.
+  const hash = keccak256(Buffer.from(signedTx.slice(2), 'hex'))
   const call = await signedCallOf(signedTx, (to) => targetOf(to, deployment) !== null)
-  const simulated = call && (await chain.simulateSigned(call, caller))
+  const simulated = call && (await chain.simulateSigned({ ...call, hash }, caller))
   const failure = simulated?.error ?? null
   const called = call && decodeCall(deployment, call.to, call.input)
   const warning: DecodedRevert | null = failure && revertOf(failure, called?.function)
@@ -106,7 +108,7 @@ export const relay = async (
     throw conflict(`not sent, because it would revert: ${warning.reason} (${warning.code}). ${warning.hint}`, [
       { path: 'signedTx', message: warning.code },
     ])
-  const txHash = await chain.broadcast(signedTx, caller)
-  if (call !== null) onSent?.(call)
-  return { txHash, simulated: simulated !== null, warning, warnings: signedChain === null ? [NO_CHAIN_ID] : [] }
+  await chain.broadcast({ bytes: signedTx, hash }, caller)
+  if (call !== null) onSent?.({ ...call, hash })
+  return { txHash: hash, simulated: simulated !== null, warning, warnings: signedChain === null ? [NO_CHAIN_ID] : [] }
 }

@@ -47,7 +47,7 @@ const parityOf = (type: number | null, v: bigint): number => Number(type === nul
 export const signedCallOf = async (
   transaction: Hex,
   isTarget: (to: Address) => boolean,
-): Promise<(SignedCall & { readonly to: Address }) | null> => {
+): Promise<(Omit<SignedCall, 'hash'> & { readonly to: Address }) | null> => {
   const bytes = Buffer.from(transaction.slice(2), 'hex')
   const [first = 0] = bytes
   const type = first < 0xc0 ? first : null
@@ -72,15 +72,7 @@ export const signedCallOf = async (
   try {
     const signature = { r: numberToHex(r, { size: 32 }), s: numberToHex(s, { size: 32 }), yParity: parityOf(type, v) }
     const sender = await recoverAddress({ hash: keccak256(content), signature })
-    return {
-      hash: keccak256(bytes),
-      from: sender,
-      to: getAddress(hexOf(target)),
-      nonce,
-      gas,
-      value,
-      input: hexOf(input),
-    }
+    return { from: sender, to: getAddress(hexOf(target)), nonce, gas, value, input: hexOf(input) }
   } catch {
     // Not a valid signature.
     return null

@@ -184,7 +184,7 @@ describe('at once, and waiting,', () => {
   test('are eight and 64 broadcasts', async () => {
     const { chain, hold, held } = await open()
     hold('eth_sendRawTransaction')
-    expect(await fill((nth) => chain.broadcast(numberToHex(nth)), 99)).toMatchObject({
+    expect(await fill((nth) => chain.broadcast({ bytes: numberToHex(nth), hash: '0x' }), 99)).toMatchObject({
       ...{ accepted: 72, refused: refusal('broadcasts') },
     })
     await eventually('they are sent', () => held.length === 8)
@@ -260,7 +260,7 @@ describe('a caller', () => {
     const { chain, methods } = await open()
     const gone = caller(1, AbortSignal.abort(new Error('it left')))
     await expect(chain.runForeign(never, gone)).rejects.toThrow('it left')
-    await expect(chain.broadcast('0x12', gone)).rejects.toThrow('it left')
+    await expect(chain.broadcast({ bytes: '0x12', hash: '0x' }, gone)).rejects.toThrow('it left')
     await expect(chain.balances(await chain.head(), [], gone)).rejects.toThrow('it left')
     expect(await chain.simulate(own, gone)).toEqual({ status: 'unavailable' })
     expect(methods()).toEqual([])

@@ -1,5 +1,4 @@
 import { beforeEach, expect, test } from 'vitest'
-import { shortcuts } from '../../src/protocol/decode.ts'
 
 /** The module as a process that starts has it, with no chains configured: each query makes a module of its own. */
 let chains: typeof import('../../src/protocol/chains.ts')
@@ -50,10 +49,4 @@ test('a start block may be the newest block, and not a later one', () => {
   chains.configureChains([56])
   expect(chains.startBlockFault({ chainId: 56, startBlock: 7n }, 7n)).toBe(null)
   expect(chains.startBlockFault({ chainId: 56, startBlock: 8n }, 7n)).toContain('START_BLOCK_56 is 8')
-})
-
-test('the fast decoder of a body takes configured ids that are numbers, and leaves the rest to the schema', () => {
-  chains.configureChains([56])
-  const decode = shortcuts.get(chains.BodyChainId)?.decode
-  expect([56, 1, '56', null].map((value) => decode?.(value))).toEqual([56, undefined, undefined, undefined])
 })

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { MAX_DETAILS } from '../../src/lib/errors.ts'
-import { compileDecoder } from '../../src/protocol/decode.ts'
 import {
   atMost,
   Bool,
@@ -57,12 +56,6 @@ describe('a list', () => {
       { message: 'expected lists of at most 4096 items together' },
     ])
   })
-})
-
-test('only an object whose fields all have a fast decoder has one, and it takes no list', () => {
-  expect(compileDecoder(z.strictObject({ ok: Bool, other: z.string() }))).toBe(undefined)
-  const decode = compileDecoder(z.strictObject({ ok: Bool.optional() }))
-  expect([decode?.({ ok: true }), decode?.({}), decode?.([])]).toEqual([{ ok: true }, {}, undefined])
 })
 
 test('a greater time than a JSON integer holds is shown as 2^53 - 1', () => {

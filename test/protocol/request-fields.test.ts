@@ -38,6 +38,12 @@ describe('uint256', () => {
     expect(uints.number.safeParse('9'.repeat(100_000)).success).toBe(false)
   })
 
+  test('the fault of a number that is too large is its limit, and that of other text is the form', () => {
+    const faultOf = (text: string) => PathInteger.safeParse(text).error?.issues.map(({ message }) => message)
+    expect(faultOf('9007199254740992')).toEqual(['expected a number of at most 9007199254740991'])
+    expect(faultOf('x')).toEqual(['expected a non-negative integer'])
+  })
+
   test('a number is rejected as an amount and accepted as an id', () => {
     expect(uints.number.safeParse(5).success).toBe(false)
     expect(BodyInteger.parse(5)).toBe(5n)

@@ -1,5 +1,4 @@
-import { expect, test } from 'vitest'
-import { compileDecoder } from '../../src/protocol/decode.ts'
+import { test } from 'vitest'
 import { builders } from '../../src/tx/builders.ts'
 import { compile } from '../../src/tx/compile.ts'
 import { compareEncodings } from '../support/encodings.ts'
@@ -13,8 +12,3 @@ test.each(builders.map((builder) => [builder.path, compile(builder)] as const))(
     compareEncodings(builder, RUNS, 1)
   },
 )
-
-test('every body without lists is decoded without its schema', () => {
-  const left = builders.map(compile).filter(({ body }) => compileDecoder(body) === undefined)
-  expect(left.map(({ path }) => path)).toEqual(['/tx/governance/diamond-cut'])
-})

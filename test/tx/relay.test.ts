@@ -25,12 +25,11 @@ const withoutChain = (): Promise<Hex> =>
 const open = (simulated: SimulatedCall | null = { error: null }) => {
   const asked: unknown[] = []
   const { chain } = planChain()
-  const broadcast: Chain['broadcast'] = async (signedTx, by) => {
-    asked.push(['broadcast', signedTx, by])
-    return keccak256(signedTx)
+  const broadcast: Chain['broadcast'] = async ({ bytes, hash }, by) => {
+    asked.push(['broadcast', bytes, hash, by])
   }
   const simulateSigned: Chain['simulateSigned'] = async (call, by) => {
-    asked.push(['simulate', call.to, call.input, by])
+    asked.push(['simulate', call.to, call.input, call.hash, by])
     return simulated
   }
   return { asked, chain: { ...chain, broadcast, simulateSigned } }
@@ -51,8 +50,8 @@ describe('a signed transaction', () => {
     const record = await relay(chain, { signedTx, caller, onSent: (it) => void sent.push(it) })
     expect(record).toEqual({ txHash: keccak256(signedTx), simulated: true, warning: null, warnings: [] })
     expect(asked).toEqual([
-      ['simulate', to, data, caller],
-      ['broadcast', signedTx, caller],
+      ['simulate', to, data, keccak256(signedTx), caller],
+      ['broadcast', signedTx, keccak256(signedTx), caller],
     ])
     expect(sent).toMatchObject([{ hash: keccak256(signedTx), from: account.address, nonce: 4n }])
   })
@@ -140,7 +139,7 @@ describe('the chain of a transaction', () => {
   test('of bytes in an unknown form is left to the node', async () => {
     const { asked, chain } = open()
     expect(await relay(chain, { signedTx: '0x1234' })).toMatchObject({ simulated: false, warnings: [] })
-    expect(asked).toEqual([['broadcast', '0x1234', undefined]])
+    expect(asked).toEqual([['broadcast', '0x1234', keccak256('0x1234'), undefined]])
   })
 })
 

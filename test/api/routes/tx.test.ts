@@ -1,6 +1,8 @@
+import { keccak256 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, test } from 'vitest'
 import { txRoutes } from '../../../src/api/routes/tx.ts'
+import type { SignedTx } from '../../../src/chain/broadcast.ts'
 import { compiledBuilders } from '../../../src/tx/compiled.ts'
 import { DIAMOND, deploymentOf, WALLET } from '../../support/plan-chain.ts'
 import { openRoutes } from './route-app.ts'
@@ -14,8 +16,6 @@ const signed = (to: `0x${string}` = DIAMOND) =>
     ...{ maxFeePerGas: 7n, maxPriorityFeePerGas: 1n },
   })
 
-const hash = `0x${'5f'.repeat(32)}`
-
 const open = async (maxWaiting?: number) => {
   const seen: unknown[][] = []
   const gate = { opened: Promise.resolve() }
@@ -27,10 +27,9 @@ const open = async (maxWaiting?: number) => {
       return { status: 'success', gas: 90n, blockNumber: 5n }
     },
     simulateSigned: async () => ({ error: null }),
-    async broadcast(signedTx: string, caller: { readonly address: string }) {
-      seen.push(['broadcast', chainId, signedTx, caller.address])
+    async broadcast({ bytes }: SignedTx, caller: { readonly address: string }) {
+      seen.push(['broadcast', chainId, bytes, caller.address])
       await gate.opened
-      return hash
     },
   })
   const kept: unknown[][] = []
@@ -88,21 +87,25 @@ describe('the relay', () => {
     const { post, seen, kept } = await open()
     const signedTx = await signed()
     const { status, data } = await post('/tx/broadcast', { chainId: 8453, signedTx })
-    expect([status, data.txHash, data.simulated]).toEqual([200, hash, true])
+    expect([status, data.txHash, data.simulated]).toEqual([200, keccak256(signedTx), true])
     expect(seen).toEqual([['broadcast', 8453, signedTx, '127.0.0.1']])
-    expect(kept).toEqual([
-      [8453, expect.stringMatching(/^0x/), expect.objectContaining({ from: account.address, nonce: 3n })],
-    ])
+    expect(kept).toEqual([[8453, keccak256(signedTx), expect.objectContaining({ from: account.address, nonce: 3n })]])
     await post('/tx/broadcast', { chainId: 8453, signedTx: await signed(WALLET) })
     expect(kept).toHaveLength(1)
   })
 
-  test('takes a transaction of 128 KiB, which is twice as long in hex', async () => {
-    const { post } = await open()
-    const body = (length: number) => ({ chainId: 8453, signedTx: `0x${'0'.repeat(length)}` })
-    const rest = JSON.stringify(body(0)).length
-    expect((await post('/tx/broadcast', body(262_144 - rest))).status).not.toBe(413)
-    expect((await post('/tx/broadcast', body(262_144 - rest + 1))).status).toBe(413)
+  test('takes a transaction of 128 KiB, names the field of a longer one, and does not read one of 144 KiB', async () => {
+    const { post, seen } = await open()
+    const send = (bytes: number) =>
+      post('/tx/broadcast', { chainId: 8453, signedTx: `0x${'00'.repeat(bytes)}`, rejectIfReverts: false })
+    expect((await send(131_072)).status).toBe(200)
+    const longer = await send(131_073)
+    expect([longer.status, longer.error.details]).toEqual([
+      400,
+      [{ path: 'signedTx', message: 'expected at most 262146 characters: networks reject longer transactions' }],
+    ])
+    expect((await send(147_456)).status).toBe(413)
+    expect(seen).toHaveLength(1)
   })
 
   test('refuses a broadcast when more wait than may', async () => {

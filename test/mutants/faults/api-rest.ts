@@ -198,7 +198,7 @@ export const restFaults: Faults = {
   'src/api/routes/tx.ts': {
     tests: route('tx'),
     faults: [
-      ['BROADCAST_LIMIT = 262_144', 'BROADCAST_LIMIT = 131_072'],
+      ['BROADCAST_LIMIT = 294_912', 'BROADCAST_LIMIT = 262_144'],
       ['atOnce: 1, waiting', 'atOnce: 2, waiting'],
       ['    await inTurn(turn, caller.disconnected, caller.address)\n', ''],
       ['caller.disconnected, caller.address)', "caller.disconnected, '')"],

@@ -252,7 +252,7 @@ export const chainReadFaults: Faults = {
       ['chain.pinned(read, options)', 'chain.pinned(read)'],
       ['chain.simulate(tx, caller)', 'chain.simulate(tx)'],
       ['chain.simulateSigned(call, caller)', 'chain.simulateSigned(call)'],
-      ['chain.broadcast(signedTx, caller)', 'chain.broadcast(signedTx)'],
+      ['chain.broadcast(signed, caller)', 'chain.broadcast(signed)'],
       ["readAt: (block, calls) => waited('rpc'", "readAt: (block, calls) => waited('db'"],
       ['  ...chain,\n', ''],
     ],

@@ -824,7 +824,7 @@ export const clientFaults: Faults = {
     tests: ['test/chain/single-calls.test.ts'],
     faults: [
       ['sent.ok && sent.value !== hash ? OTHER_HASH : null', 'null'],
-      ['if (sent.ok && sent.value === hash) return hash', 'if (sent.ok) return hash'],
+      ['if (sent.ok && sent.value === hash) return', 'if (sent.ok) return'],
       ['if (sent.ok) penalize(endpoint, OTHER_HASH)', ''],
       ["refusal === 'known' || (await", '(await'],
       ['[found.tx, found.receipt]', '[found.tx]'],
