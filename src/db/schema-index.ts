@@ -5,9 +5,7 @@ import { block, chainId, eventId, hash, id, uint256 } from './columns.ts'
 
 /*
  * The progress of the index (refresh queue, complete blocks, rollbacks, upgrades), the log of its changes, and the
- * settlements, which are numbered with the changes. Some SQL names are older than the names in the code: `unobserved`
- * is the refresh queue, `noted` its sequence, `last_note` the last request of a rollback. A renamed column would break
- * older builds, so only the properties have the new names.
+ * settlements, which are numbered with the changes.
  */
 
 /** Changes of the diamond's functions, in the order in which the index found them. */
@@ -31,13 +29,13 @@ export const upgrades = pgTable(
  * `version`, so that an observation which was read before it does not complete it.
  */
 export const refreshQueue = pgTable(
-  'unobserved',
+  'refresh_queue',
   {
     chainId,
     subject: text('subject', { enum: [...kinds, 'chain'] }).notNull(),
     id,
     many: integer('many').notNull().default(1),
-    sequence: bigint('noted', { mode: 'bigint' }).notNull().generatedAlwaysAsIdentity(),
+    sequence: bigint('sequence', { mode: 'bigint' }).notNull().generatedAlwaysAsIdentity(),
     version: integer('version').notNull().default(1),
     since: timestamp('since', { withTimezone: true }).notNull().defaultNow(),
     /**
@@ -49,7 +47,7 @@ export const refreshQueue = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.chainId, table.subject, table.id] }),
-    index('unobserved_by_arrival').on(table.chainId, table.sequence),
+    index('refresh_queue_by_arrival').on(table.chainId, table.sequence),
   ],
 )
 
@@ -111,7 +109,7 @@ export const rollbacks = pgTable(
     seq: bigint('seq', { mode: 'bigint' }).notNull().generatedAlwaysAsIdentity(),
     ancestorNumber: bigint('ancestor_number', { mode: 'bigint' }).notNull(),
     /** The newest request at the rollback. While a request up to it waits, observations are missing. */
-    lastRequest: bigint('last_note', { mode: 'bigint' }).notNull().default(sql`0`),
+    lastRequest: bigint('last_request', { mode: 'bigint' }).notNull().default(sql`0`),
     rolledBackAt: timestamp('rolled_back_at', { withTimezone: true }).notNull().defaultNow(),
   },
   (table) => [primaryKey({ columns: [table.chainId, table.seq] })],

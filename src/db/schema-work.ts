@@ -5,7 +5,6 @@ import { hash } from './columns.ts'
 
 /*
  * Tables in which processes record their own work, separate from the index: one row per chain, except for calibrations.
- * SQL names are older than the names in the code: `looks` are heartbeats, `looked_at` is `reportedAt`.
  */
 
 /** The worker that may write a chain's index (`index/lease.ts`). The epoch grows with every change of holder. */
@@ -20,9 +19,9 @@ export const leases = pgTable('leases', {
 })
 
 /** The leader's last report on a chain (`index/heartbeat.ts`). */
-export const heartbeats = pgTable('looks', {
+export const heartbeats = pgTable('heartbeats', {
   chainId: integer('chain_id').primaryKey(),
-  reportedAt: timestamp('looked_at', { withTimezone: true }).notNull().defaultNow(),
+  reportedAt: timestamp('reported_at', { withTimezone: true }).notNull().defaultNow(),
   headNumber: bigint('head_number', { mode: 'bigint' }).notNull(),
   headTimestamp: bigint('head_timestamp', { mode: 'bigint' }).notNull(),
   /**
@@ -38,7 +37,7 @@ export const heartbeats = pgTable('looks', {
   provenTimestamp: bigint('proven_timestamp', { mode: 'bigint' }),
   /** `logs`, or `ids` where no node serves logs. */
   source: text('source', { enum: ['logs', 'ids'] }).notNull(),
-  trouble: text('trouble'),
+  problem: text('problem'),
   endpoints: jsonb('endpoints').notNull(),
   /** The logs that no build that indexed them knew: how many, and the first topic and the block of the newest. */
   unknownLogs: bigint('unknown_logs', { mode: 'bigint' }).notNull().default(sql`0`),

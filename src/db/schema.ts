@@ -1,6 +1,5 @@
 import { sql } from 'drizzle-orm'
 import {
-  bigint,
   boolean,
   type IndexColumn,
   index,
@@ -9,7 +8,6 @@ import {
   pgTable,
   primaryKey,
   smallint,
-  text,
 } from 'drizzle-orm/pg-core'
 import { address, block, blockRangeIndex, chainId, eventId, hash, id, uint256, utf8 } from './columns.ts'
 
@@ -31,16 +29,6 @@ const withoutLog = (
   name: string,
   table: { readonly chainId: IndexColumn; readonly blockNumber: IndexColumn; readonly txHash: PgColumn },
 ) => index(name).on(table.chainId, table.blockNumber).where(sql`${table.txHash} IS NULL`)
-
-/**
- * Columns that the release before this one writes and reads while both run. This one writes null, which that one takes
- * for a row that it has to render. The next release drops them (decision 31).
- */
-const formerText = {
-  rowText: text('row_text'),
-  renderKey: bigint('render_key', { mode: 'bigint' }),
-  renderFlip: boolean('render_flip').notNull().default(false),
-}
 
 /** The values of an event that are fixed at its creation and that views return. */
 export const eventColumns = {
@@ -174,8 +162,6 @@ export const eventObservations = pgTable(
     id,
     ...eventStateColumns,
     ...block,
-    ...formerText,
-    inclusions: text('inclusions'),
   },
   (table) => [
     primaryKey({ columns: [table.chainId, table.id] }),
@@ -202,7 +188,7 @@ export const depositStateColumns = {
 
 export const depositObservations = pgTable(
   'deposit_observations',
-  { chainId, id, ...depositStateColumns, ...block, ...formerText },
+  { chainId, id, ...depositStateColumns, ...block },
   (table) => [
     primaryKey({ columns: [table.chainId, table.id] }),
     blockRangeIndex('deposit_observations_since_block', table.blockNumber),
@@ -219,7 +205,7 @@ export const positionStateColumns = {
 
 export const positionObservations = pgTable(
   'position_observations',
-  { chainId, id, ...positionStateColumns, ...block, ...formerText },
+  { chainId, id, ...positionStateColumns, ...block },
   (table) => [
     primaryKey({ columns: [table.chainId, table.id] }),
     blockRangeIndex('position_observations_since_block', table.blockNumber),

@@ -65,10 +65,7 @@ export const rowsById = async <R = Readonly<Record<string, unknown>>>(
 
 export type FactRow<K extends Kind> = (typeof entityTables)[K]['facts']['$inferSelect']
 
-type Observation<K extends Kind> = (typeof entityTables)[K]['observations']['$inferSelect']
-
-/** The columns of an observation, without those of the release before. */
-export type ObservationRow<K extends Kind> = Omit<Observation<K>, 'rowText' | 'renderKey' | 'renderFlip' | 'inclusions'>
+export type ObservationRow<K extends Kind> = (typeof entityTables)[K]['observations']['$inferSelect']
 
 /**
  * Makes the views of an entity. The objects may have more fields than their views, so read fields by name. Values that

@@ -42,7 +42,7 @@ export const versionFault = (known: readonly Migration[], { times, oldest }: App
 const values = async (handle: Handle, query: SQL): Promise<(string | null)[]> =>
   (await handle.execute<{ value: string | null }>(query)).rows.map(({ value }) => value)
 
-/** Reads the migrations and the floor of a database. A new database has neither table, an old one no floor. */
+/** Reads the migrations and the floor of a database. A new database has neither table. */
 export const readApplied = async (handle: Handle): Promise<Applied> => {
   const [migrations, floors] = await values(
     handle,

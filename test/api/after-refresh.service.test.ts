@@ -110,7 +110,7 @@ describe('after a purchase', () => {
     const observer = createObserver({ chain: held, database: steps.database, log: pino({ level: 'silent' }) })
     const observed = observer.observeAll(new AbortController().signal)
     const queued = async (): Promise<unknown[]> =>
-      steps.database.rows({ name: 'queued', text: 'SELECT DISTINCT subject FROM unobserved', values: [] })
+      steps.database.rows({ name: 'queued', text: 'SELECT DISTINCT subject FROM refresh_queue', values: [] })
     await expect.poll(queued).toEqual([['deposit']])
     await expectNotRefreshed()
     expect(await waiting()).toBe(answers.length)

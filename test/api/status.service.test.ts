@@ -55,7 +55,7 @@ const run = (statement: string) => api.database.run((handle) => handle.execute(s
 beforeEach(async () => {
   // A request of the test before may have left a read in flight, which the next request for the same chain would share.
   await Promise.all(([8453, 56] as const).map((chainId) => api.sources.healthOf(chainId)))
-  await run('DELETE FROM looks')
+  await run('DELETE FROM heartbeats')
   await run(`INSERT INTO cursors SELECT 56, block_number, block_hash, block_timestamp FROM cursors WHERE chain_id = 8453
     ON CONFLICT DO NOTHING`)
   await beat(8453)
@@ -87,16 +87,16 @@ describe('readiness', () => {
   })
 
   test('is refused for a worker that has not reached its chain for ten seconds, and returns with the next heartbeat', async () => {
-    await run(`UPDATE looks SET looked_at = now() - interval '9 seconds' WHERE chain_id = 56`)
+    await run(`UPDATE heartbeats SET reported_at = now() - interval '9 seconds' WHERE chain_id = 56`)
     expect((await ready()).status).toBe(200)
-    await run(`UPDATE looks SET looked_at = now() - interval '12 seconds' WHERE chain_id = 56`)
+    await run(`UPDATE heartbeats SET reported_at = now() - interval '12 seconds' WHERE chain_id = 56`)
     expect(await ready()).toEqual({ status: 503, message: 'the worker has not reached chain 56 for 12 s' })
     await beat(56)
     expect((await ready()).status).toBe(200)
   })
 
   test('is refused before the first heartbeat', async () => {
-    await run('DELETE FROM looks WHERE chain_id = 8453')
+    await run('DELETE FROM heartbeats WHERE chain_id = 8453')
     expect(await ready()).toEqual({ status: 503, message: 'the worker has not reached chain 8453 yet' })
   })
 
@@ -147,10 +147,10 @@ describe('/status', () => {
   })
 
   test('shows the size of the refresh queue and the age of its oldest entry', async () => {
-    await run(`DELETE FROM unobserved`)
+    await run(`DELETE FROM refresh_queue`)
     expect((await status()).base.observations).toEqual({ waiting: 0, oldestSeconds: null })
     await run(
-      `INSERT INTO unobserved (chain_id, subject, id, since) VALUES (8453, 'event', 1, now() - interval '70 seconds')`,
+      `INSERT INTO refresh_queue (chain_id, subject, id, since) VALUES (8453, 'event', 1, now() - interval '70 seconds')`,
     )
     const { base, bnb } = await status()
     expect(base.observations).toEqual({ waiting: 1, oldestSeconds: 70 })
@@ -170,7 +170,7 @@ describe('/status', () => {
   })
 
   test('is a 200 while readiness is refused', async () => {
-    await run(`UPDATE looks SET looked_at = now() - interval '12 seconds' WHERE chain_id = 8453`)
+    await run(`UPDATE heartbeats SET reported_at = now() - interval '12 seconds' WHERE chain_id = 8453`)
     expect((await ready()).status).toBe(503)
     expect((await status()).base).toMatchObject({ state: 'stuck', heartbeat: { ageSeconds: 12 } })
   })

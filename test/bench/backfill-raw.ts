@@ -118,7 +118,7 @@ await runTask(async ({ databaseUrl, rpcUrl, diamond, startBlock, head }) => {
     )
     const first = Number(logs[0]?.topics[2] ?? 0)
     await client.query(
-      `INSERT INTO unobserved (chain_id, subject, id, many)
+      `INSERT INTO refresh_queue (chain_id, subject, id, many)
         SELECT 8453, 'position', id, least(100, $1 + $2 - id) FROM generate_series($1::bigint, $1 + $2 - 1, 100) AS id`,
       [first, logs.length],
     )

@@ -28,7 +28,7 @@ afterAll(async () => {
 })
 beforeEach(() =>
   database.run((handle) =>
-    handle.execute('DELETE FROM changes; DELETE FROM change_counter; DELETE FROM cursors; DELETE FROM looks'),
+    handle.execute('DELETE FROM changes; DELETE FROM change_counter; DELETE FROM cursors; DELETE FROM heartbeats'),
   ),
 )
 
@@ -195,7 +195,7 @@ test('the progress of each chain has its own cursor and its own heartbeat', asyn
     { chainId: 56, block: blockOf(12n), heartbeat: null },
   ])
   await database.transaction((handle) => heartbeat(handle, 56, 'logs'))
-  await run(`UPDATE looks SET looked_at = now() - interval '40 seconds' WHERE chain_id = 56`)
+  await run(`UPDATE heartbeats SET reported_at = now() - interval '40 seconds' WHERE chain_id = 56`)
   const later = (await progress())[1]?.heartbeat
   expect(later).toMatchObject({ byLogs: true })
   expect(later?.ageSeconds).toBeGreaterThanOrEqual(40)

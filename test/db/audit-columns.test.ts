@@ -12,7 +12,7 @@ import * as index from '../../src/db/schema-index.ts'
 const unauditedTables: Readonly<Record<string, string>> = {
   fee_rates: 'the fee rates over time, compared with their logs on their own',
   tokens: 'symbols and decimals of payment tokens, read again every hour',
-  unobserved: 'the refresh queue: entities to observe again',
+  refresh_queue: 'the refresh queue: entities to observe again',
   cursors: 'the block up to which the index is complete',
   anchors: 'blocks at which the index was written',
   rollbacks: 'the rollbacks of the index',

@@ -37,8 +37,8 @@ afterAll(async () => {
 })
 
 /** The tables that tests change, and those that they fill. */
-const changing = ['event_observations', 'anchors', 'cursors', 'looks']
-const filled = ['settlements', 'unobserved', 'audits']
+const changing = ['event_observations', 'anchors', 'cursors', 'heartbeats']
+const filled = ['settlements', 'refresh_queue', 'audits']
 beforeEach(() =>
   run(
     [
@@ -55,7 +55,7 @@ const slice = async (size: bigint): Promise<Slice> => {
   return found
 }
 const prove = (number: bigint, chain = chainId) =>
-  run(`UPDATE looks SET proven_number = ${number} WHERE chain_id = ${chain}`)
+  run(`UPDATE heartbeats SET proven_number = ${number} WHERE chain_id = ${chain}`)
 const nothing = { compared: 0, differences: 0, repaired: 0, lastDifference: null }
 const save = (it: Slice, found = nothing as Parameters<typeof saveSlice>[3]) =>
   database.transaction((handle) => saveSlice(handle, chainId, it, found))
@@ -116,7 +116,7 @@ test('an anchor above the cursor proves nothing, and rows above the cursor do no
 })
 
 test('an empty kind has no ids, or the first one with a proof', async () => {
-  for (const table of ['anchors', 'cursors', 'looks'])
+  for (const table of ['anchors', 'cursors', 'heartbeats'])
     await run(`CREATE TEMP TABLE one AS SELECT * FROM ${table} WHERE chain_id = ${chainId}; UPDATE one SET chain_id = 1;
       INSERT INTO ${table} SELECT * FROM one; DROP TABLE one`)
   const found = async () => {
@@ -213,7 +213,8 @@ test('the state of the protocol is keyed by its chain and has no last id', async
 
 /** The ids of 0 to 3 of a kind that may be outdated, with requests for subjects of a chain. */
 const waiting = async (kind: 'event' | 'deposit' | 'chain', ...requests: readonly string[]): Promise<number[]> => {
-  for (const request of requests) await run(`INSERT INTO unobserved (chain_id, subject, id, many) VALUES (${request})`)
+  for (const request of requests)
+    await run(`INSERT INTO refresh_queue (chain_id, subject, id, many) VALUES (${request})`)
   const part = await readPart(database, chainId, kind, () => idsIn(0n, 3n))
   return [...(part?.waiting ?? [])].map(Number).toSorted((a, b) => a - b)
 }
@@ -236,10 +237,10 @@ test.each([
 })
 
 test('without logs every observation before the anchor may be outdated', async () => {
-  await run(`UPDATE looks SET source = 'ids' WHERE chain_id = ${other}`)
-  await run(`UPDATE looks SET source = 'logs' WHERE chain_id = ${chainId}`)
+  await run(`UPDATE heartbeats SET source = 'ids' WHERE chain_id = ${other}`)
+  await run(`UPDATE heartbeats SET source = 'logs' WHERE chain_id = ${chainId}`)
   await run(`UPDATE event_observations SET block_number = 9 WHERE id = 2`)
   expect(await waiting('event')).toEqual([])
-  await run(`UPDATE looks SET source = 'ids' WHERE chain_id = ${chainId}`)
+  await run(`UPDATE heartbeats SET source = 'ids' WHERE chain_id = ${chainId}`)
   expect(await waiting('event')).toEqual([2])
 })

@@ -25,7 +25,7 @@ afterAll(async () => {
   await database?.close()
   await store?.close()
 })
-beforeEach(() => run('DELETE FROM looks'))
+beforeEach(() => run('DELETE FROM heartbeats'))
 
 const run = (statement: string) => database.run((handle) => handle.execute(sql.raw(statement)))
 const save = (heartbeat: Heartbeat, chain = chainId) =>
@@ -57,7 +57,7 @@ test('a heartbeat is read as it was stored, with its time and its age, by its ch
   expect(found).toEqual({ ...stored(heartbeat), at: expect.any(Date), ageSeconds: expect.any(Number) })
   expect(found?.ageSeconds).toBeLessThan(30)
   expect(await read(other)).toMatchObject(stored(quiet))
-  await run(`UPDATE looks SET looked_at = now() - interval '90 seconds'`)
+  await run(`UPDATE heartbeats SET reported_at = now() - interval '90 seconds'`)
   const later = await read()
   expect(later?.ageSeconds).toBeGreaterThanOrEqual(90)
   expect(later?.ageSeconds).toBeLessThan(120)
@@ -67,7 +67,7 @@ test('a heartbeat is read as it was stored, with its time and its age, by its ch
 test('the next heartbeat replaces the last one and its time, but keeps the proof if it has none', async () => {
   await save(heartbeat)
   await save(heartbeat, other)
-  await run(`UPDATE looks SET looked_at = now() - interval '90 seconds'`)
+  await run(`UPDATE heartbeats SET reported_at = now() - interval '90 seconds'`)
   await save({ ...quiet, head: blockOf(21n) })
   expect(await read()).toMatchObject({ ...stored({ ...quiet, head: blockOf(21n) }), proven: blockOf(18n) })
   expect((await read())?.ageSeconds).toBeLessThan(30)
@@ -85,7 +85,7 @@ test('a proof is deleted when a rollback goes below its block, on its chain', as
   expect(await read()).toMatchObject({ ...stored(heartbeat), proven: null })
   expect((await read(other))?.proven).toEqual(blockOf(18n))
   const { rows } = await run(
-    `SELECT proven_number, proven_hash, proven_timestamp FROM looks WHERE chain_id = ${chainId}`,
+    `SELECT proven_number, proven_hash, proven_timestamp FROM heartbeats WHERE chain_id = ${chainId}`,
   )
   expect(Object.values(rows[0] ?? {})).toEqual([null, null, null])
 })
@@ -107,7 +107,9 @@ test('unknown logs are counted by their chain, and the newest one is kept, also 
 
 test('a heartbeat of an older version has endpoints without time and age', async () => {
   await save(heartbeat)
-  await run(`UPDATE looks SET endpoints = endpoints #- '{endpoints,0,timestamp}' #- '{endpoints,0,heightAgeSeconds}'`)
+  await run(
+    `UPDATE heartbeats SET endpoints = endpoints #- '{endpoints,0,timestamp}' #- '{endpoints,0,heightAgeSeconds}'`,
+  )
   const { timestamp: _, heightAgeSeconds: __, ...older } = endpoint
   expect((await read())?.nodes.endpoints[0]).toEqual(older)
 })

@@ -24,7 +24,7 @@ const [chainId, other] = [8453, 56]
 const plan: Plan = { token: seedToken, rowsABlock: 10, wallets: 50, events: 3 }
 const ids = [1, 2, 3, 4, 5, 6]
 const changing = ['event_observations', 'deposit_observations', 'position_observations']
-const filled = ['chain_observations', 'settlements', 'unobserved', 'upgrades', 'changes', 'feed_floors', 'feed']
+const filled = ['chain_observations', 'settlements', 'refresh_queue', 'upgrades', 'changes', 'feed_floors', 'feed']
 
 let store: TestDatabase
 let database: Database
@@ -89,7 +89,7 @@ const sorted = (...scopes: string[]): string[] => scopes.toSorted()
 /** The requests of the chain, as subject, id and oldest block. */
 const queued = async (): Promise<string[]> => {
   const { rows } = await run(
-    `SELECT format('%s %s from %s', subject, id, from_block) AS it FROM unobserved WHERE chain_id = ${chainId} ORDER BY subject, id`,
+    `SELECT format('%s %s from %s', subject, id, from_block) AS it FROM refresh_queue WHERE chain_id = ${chainId} ORDER BY subject, id`,
   )
   return rows.map(({ it }) => String(it))
 }
@@ -98,8 +98,6 @@ const lp = (id: number) => ofWallet(walletOf((id * 11) % 50))
 const hedger = (id: number) => ofWallet(walletOf((id * 13) % 50))
 
 test('observations that repeat what is stored get the new block and announce nothing', async () => {
-  // Texts are no content.
-  await run(`UPDATE event_observations SET inclusions = 'another' WHERE chain_id = ${chainId} AND id = 3`)
   await store_(11n, { events: [event(3)], deposits: [deposit(2)], positions: [position(2)] })
   expect([await announced(), await queued()]).toEqual([null, []])
   for (const kind of ['event', 'deposit', 'position']) {
@@ -121,13 +119,6 @@ test.each([
   expect(await value(`SELECT pending FROM deposit_observations WHERE chain_id = ${other} AND id = 2`)).toBe('0')
   const scopes = sorted('deposits', ofEvent(3), lp(2))
   expect(await announced()).toEqual(pending === '0' ? null : [scopes])
-})
-
-test('a stored observation clears the text that the release before may have stored with it', async () => {
-  await run(`UPDATE position_observations SET row_text = '{}' WHERE id IN (2, 3)`)
-  await store_(11n, { positions: [position(2)] })
-  const { rows } = await run('SELECT chain_id, id FROM position_observations WHERE row_text IS NOT NULL ORDER BY 1, 2')
-  expect(rows.map(({ chain_id, id }) => `${chain_id}/${id}`)).toEqual(['56/2', '56/3', '8453/3'])
 })
 
 describe('the token of an event', () => {
@@ -292,7 +283,7 @@ test.each([
   ['no hash', 12n, null, false],
 ] as const)('%s of the loupe, at block %i, is an upgrade or not', async (_, number, loupeHash, isUpgrade) => {
   await store_(11n, { protocol: protocol() })
-  await run(`DELETE FROM unobserved; DELETE FROM changes; CREATE TEMP TABLE another AS TABLE chain_observations;
+  await run(`DELETE FROM refresh_queue; DELETE FROM changes; CREATE TEMP TABLE another AS TABLE chain_observations;
     UPDATE another SET chain_id = ${other}, loupe_hash = '\\x01', block_number = 1;
     INSERT INTO chain_observations SELECT * FROM another; DROP TABLE another`)
   expect(await store_(number, { protocol: protocol({ loupeHash }) })).toBe(isUpgrade)

@@ -36,14 +36,14 @@ afterAll(async () => {
   await database?.close()
   await store?.close()
 })
-beforeEach(() => run('DELETE FROM unobserved'))
+beforeEach(() => run('DELETE FROM refresh_queue'))
 
 const run = (statement: string) => database.run((handle) => handle.execute(sql.raw(statement)))
 const inOne = <T>(work: (handle: Handle) => Promise<T>): Promise<T> => database.transaction((handle) => work(handle))
 /** The requests of a chain in their order, as subject, id, number of ids, version and oldest block. */
 const queued = async (chain = chainId): Promise<string[]> => {
   const { rows } = await run(
-    `SELECT format('%s %s x%s v%s from %s', subject, id, many, version, from_block) AS it FROM unobserved WHERE chain_id = ${chain} ORDER BY noted`,
+    `SELECT format('%s %s x%s v%s from %s', subject, id, many, version, from_block) AS it FROM refresh_queue WHERE chain_id = ${chain} ORDER BY sequence`,
   )
   return rows.map(({ it }) => String(it))
 }
@@ -84,7 +84,7 @@ test('the members of events, and the events of members, are those of the chain',
   await inOne((it) => requestMemberRefresh(it, chainId, 'position', [2n], 9n))
   expect(await queued()).toEqual([1, 4, 7].map((id) => `position ${id} x1 v1 from 9`))
   expect(await queued(other)).toEqual([])
-  await run('DELETE FROM unobserved')
+  await run('DELETE FROM refresh_queue')
   await run(`UPDATE deposits SET event_id = 9 WHERE chain_id = ${other}`)
   await inOne((it) => requestEventRefresh(it, chainId, 'deposit', [1n, 4n], 8n))
   expect(await queued()).toEqual(['event 2 x1 v1 from 8'])
@@ -116,7 +116,7 @@ test.each([
 test('a follow-up finds the request of its event in a range of the largest size', async () => {
   await run(`UPDATE positions SET event_id = 100 WHERE chain_id = ${chainId} AND id = 7`)
   const last = async (range: RefreshSubject & { readonly many: number }) => {
-    await run('DELETE FROM unobserved')
+    await run('DELETE FROM refresh_queue')
     await inOne((it) => requestRefresh(it, chainId, [range], 3n))
     await inOne((it) => requestFollowUps(it, chainId, 'position', { eventIds: [100n], block: 8n, except: [] }))
     return (await queued()).at(-1)
@@ -194,8 +194,8 @@ test.each([
 test('the lag counts the subjects of ranges and is that of the oldest request of the chain', async () => {
   await inOne((it) => requestRefresh(it, chainId, [events(1n, 3), event(9n)]))
   await inOne((it) => requestRefresh(it, other, [event(1n)]))
-  await run(`UPDATE unobserved SET since = now() - interval '50 seconds' WHERE chain_id = ${chainId} AND id = 1`)
-  await run(`UPDATE unobserved SET since = now() - interval '500 seconds' WHERE chain_id = ${other}`)
+  await run(`UPDATE refresh_queue SET since = now() - interval '50 seconds' WHERE chain_id = ${chainId} AND id = 1`)
+  await run(`UPDATE refresh_queue SET since = now() - interval '500 seconds' WHERE chain_id = ${other}`)
   const { waiting, oldestSeconds } = await refreshLag(database, chainId)
   expect(waiting).toBe(4)
   expect(oldestSeconds).toBeGreaterThanOrEqual(50)

@@ -26,7 +26,7 @@ afterAll(async () => {
   await store?.close()
 })
 beforeEach(async () => {
-  await run('DELETE FROM unobserved')
+  await run('DELETE FROM refresh_queue')
   for (const kind of kinds)
     await run(`DELETE FROM ${kind}_observations; INSERT INTO ${kind}_observations SELECT * FROM kept_${kind}`)
 })
@@ -37,7 +37,7 @@ const run = (statement: string) => database.run((handle) => handle.execute(sql.r
 /** The requests of a chain for a kind, in their order. */
 const queued = async (kind: string, chain = chainId): Promise<number[]> => {
   const { rows } = await run(
-    `SELECT id FROM unobserved WHERE subject = '${kind}' AND chain_id = ${chain} ORDER BY noted`,
+    `SELECT id FROM refresh_queue WHERE subject = '${kind}' AND chain_id = ${chain} ORDER BY sequence`,
   )
   return rows.map(({ id }) => Number(id))
 }
@@ -94,7 +94,7 @@ test('a position can change while it is not claimed, and its event is not settle
   // 1 and 5 are settled without a payout, 2 and 6 are claimed.
   expect(sorted(await queued('position'))).toEqual([3, 4, 7, FAR])
   await run(`DELETE FROM event_observations WHERE id = 3 AND chain_id = ${chainId}`)
-  await run('DELETE FROM unobserved')
+  await run('DELETE FROM refresh_queue')
   await sweep(ONE)
   expect(sorted(await queued('position'))).toEqual([3, 4, 5, 7, FAR])
 })
@@ -124,7 +124,7 @@ test.each([
   const minute = async (): Promise<number> =>
     Number((await run('SELECT extract(epoch FROM now())::bigint / 60 AS it')).rows[0]?.it)
   for (;;) {
-    await run('DELETE FROM unobserved')
+    await run('DELETE FROM refresh_queue')
     const before = await minute()
     await sweep({ ...ONE, unobserved: 0, slice })
     if ((await minute()) !== before) continue
@@ -138,7 +138,7 @@ test.each([
 test('a sweep leaves requests as they are, and no block causes it', async () => {
   await database.transaction((handle) => requestRefresh(handle, chainId, [{ subject: 'event', id: 1n }], 5n))
   await sweep(ONE)
-  const { rows } = await run(`SELECT id, version, from_block FROM unobserved WHERE subject = 'event' ORDER BY id`)
+  const { rows } = await run(`SELECT id, version, from_block FROM refresh_queue WHERE subject = 'event' ORDER BY id`)
   expect(rows.map((row) => Object.values(row))).toEqual([
     ['1', 1, '5'],
     ['2', 1, null],
@@ -148,6 +148,6 @@ test('a sweep leaves requests as they are, and no block causes it', async () => 
 
 test('a sweep that is given up requests nothing', async () => {
   await requestSweep(database, chainId, AbortSignal.abort())
-  const { rows } = await run('SELECT FROM unobserved')
+  const { rows } = await run('SELECT FROM refresh_queue')
   expect(rows).toEqual([])
 })

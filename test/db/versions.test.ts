@@ -68,14 +68,13 @@ test.each([
   ).toEqual([])
 })
 
-test('every migration since floors exist only expands, or follows one that raises the floor', () => {
+test('every migration only expands or follows one that raises the floor, except for one that keeps the old names', () => {
   const history = migrationsOf(migrationsFolder).map(({ tag }) => ({
     tag,
     text: readFileSync(`${migrationsFolder}/${tag}.sql`, 'utf8'),
   }))
-  const since = history.findIndex(({ text }) => text.includes('CREATE TABLE "schema_floors"'))
-  expect(since).toBeGreaterThan(0)
-  expect(unannounced(history.slice(since))).toEqual([])
+  // `next-to-release.service.test.ts` runs 0.1.0 on what this migration makes.
+  expect(unannounced(history)).toEqual(['0018_from_0_1_0'])
 })
 
 const current = migrationsOf(migrationsFolder)

@@ -31,7 +31,7 @@ afterAll(async () => {
 })
 beforeEach(() =>
   run(
-    ['unobserved', 'upgrades', 'audits', 'changes', 'tokens', 'calibrations']
+    ['refresh_queue', 'upgrades', 'audits', 'changes', 'tokens', 'calibrations']
       .map((table) => `DELETE FROM ${table}`)
       .join(';'),
   ),
@@ -57,7 +57,7 @@ test('an upgrade is recorded, requests everything, forgets the loupe and starts 
       SELECT ${chain}, 1, 1, 1, 1, 1, false, 3, block_hash, 10, block_hash, 1 FROM cursors LIMIT 1`)
   }
   await upgrade(9n, chainId, blockOf(1n).hash)
-  const { rows } = await run('SELECT chain_id, subject, id, many, from_block FROM unobserved ORDER BY noted')
+  const { rows } = await run('SELECT chain_id, subject, id, many, from_block FROM refresh_queue ORDER BY sequence')
   expect(rows.map((row) => Object.values(row).join(' '))).toEqual(
     ['chain 0 1', 'event 1 3', 'deposit 1 3', 'position 1 3'].map((it) => `${chainId} ${it} 9`),
   )
@@ -193,7 +193,7 @@ test('the health of an index has the values of its chain, each null before its f
   const withoutLog = { pending: 0, absent: 0, pruned: 0, oldestSeconds: null }
   expect(await readIndexHealth(database, 1)).toEqual({ ...empty, observations, withoutLog })
   await upgrade(9n)
-  await run('DELETE FROM unobserved')
+  await run('DELETE FROM refresh_queue')
   await audit(chainId, 'now()')
   await run(`UPDATE cursors SET fees_contradiction = 'it differs' WHERE chain_id = ${chainId}`)
   await database.transaction((handle) => requestRefresh(handle, chainId, [{ subject: 'event', id: 1n }]))

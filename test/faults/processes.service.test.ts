@@ -190,7 +190,7 @@ test('a killed worker fails no request, and the other worker follows the chain a
   const client = new Client(index.database.url)
   await client.connect()
   const waiting = async (): Promise<number> => {
-    const { rows } = await client.query('SELECT count(*)::int AS waiting FROM unobserved WHERE chain_id = 8453')
+    const { rows } = await client.query('SELECT count(*)::int AS waiting FROM refresh_queue WHERE chain_id = 8453')
     return rows[0]?.waiting
   }
   await eventually('everything is observed', async () => (await waiting()) === 0, 90_000)

@@ -15,10 +15,10 @@ export const recordStatus = async (databaseUrl: string, chainId: number) => {
     CREATE TABLE rig_status (at timestamptz NOT NULL, proven bigint, problem text);
     CREATE FUNCTION rig_record_status() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
-      INSERT INTO rig_status VALUES (clock_timestamp(), NEW.proven_number, NEW.trouble);
+      INSERT INTO rig_status VALUES (clock_timestamp(), NEW.proven_number, NEW.problem);
       RETURN NULL;
     END $$;
-    CREATE TRIGGER rig_record_status AFTER INSERT OR UPDATE ON looks FOR EACH ROW WHEN (NEW.chain_id = ${chainId})
+    CREATE TRIGGER rig_record_status AFTER INSERT OR UPDATE ON heartbeats FOR EACH ROW WHEN (NEW.chain_id = ${chainId})
       EXECUTE FUNCTION rig_record_status();
   `)
   return {

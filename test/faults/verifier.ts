@@ -19,7 +19,7 @@ const REACH = `SELECT block_number AS number, '0x' || encode(block_hash, 'hex') 
   ORDER BY block_number DESC LIMIT 1`
 
 /** The block at which the index claims to have proved that it equals the chain. */
-const PROVEN = `SELECT proven_number AS number, '0x' || encode(proven_hash, 'hex') AS hash FROM looks
+const PROVEN = `SELECT proven_number AS number, '0x' || encode(proven_hash, 'hex') AS hash FROM heartbeats
   WHERE chain_id = $1 AND proven_number IS NOT NULL`
 
 type Stored = {
@@ -128,7 +128,7 @@ export const createVerifier = async (options: {
   const client = new Client({ connectionString: options.databaseUrl, application_name: 'verifier' })
   client.on('error', () => {})
   await client.connect()
-  const publishes = (await client.query(`SELECT to_regclass('looks') IS NOT NULL AS it`)).rows[0]?.it === true
+  const publishes = (await client.query(`SELECT to_regclass('heartbeats') IS NOT NULL AS it`)).rows[0]?.it === true
   const node = createRpc(options.rpcUrl)
   const ledger = createLedger(node, options.diamond)
   const differencesOf = createComparison(node, options.logs)

@@ -44,7 +44,7 @@ const howOf = (name: string): string | undefined =>
 const columns: Planted[] = planted.flatMap(([table, key, id]) =>
   Object.entries<PgColumn>(getTableColumns<PgTable>(table))
     .map(([property, column]) => ({ name: `${getTableName(table)}.${property}`, table, column, key, id }))
-    .filter(({ name }) => howOf(name) !== 'own' && howOf(name) !== 'unused'),
+    .filter(({ name }) => howOf(name) !== 'own'),
 )
 
 /** Another valid value of the column. */

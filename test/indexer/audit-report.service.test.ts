@@ -117,7 +117,7 @@ describe('an index that equals the chain', () => {
 describe('what could not be compared', () => {
   test('has the entities that wait in the refresh queue until the wait is over', async () => {
     await run(`UPDATE deposit_observations SET pending = 5 WHERE id = 2;
-      INSERT INTO unobserved (chain_id, subject, id) VALUES (${chainId}, 'deposit', 2)`)
+      INSERT INTO refresh_queue (chain_id, subject, id) VALUES (${chainId}, 'deposit', 2)`)
     const found = await report({ waitBudgetMs: 2 })
     expect(found.differences).toEqual([])
     expect(found.unconfirmed).toEqual([

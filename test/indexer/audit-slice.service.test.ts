@@ -292,14 +292,14 @@ describe('a wrong observation is queued to be observed again, which repairs it',
 
   test('an entity in the refresh queue is no difference, because its observation is known to be outdated', async () => {
     await run('UPDATE deposit_observations SET pending = pending + 1 WHERE id = 4')
-    await run(`INSERT INTO unobserved (chain_id, subject, id) VALUES (8453, 'event', 1)`)
+    await run(`INSERT INTO refresh_queue (chain_id, subject, id) VALUES (8453, 'event', 1)`)
     expect((await round()).alarmed).toEqual([])
     const report = await audit({ chain, database, log: silent, waitBudgetMs: 0 })
     expect(report.differences).toEqual([])
     expect(report.unconfirmed).toEqual([
       '1 entities still wait to be read again: check that a worker runs, and repeat the audit',
     ])
-    await run('DELETE FROM unobserved')
+    await run('DELETE FROM refresh_queue')
     expect((await round()).alarmed).toMatchObject([{ repaired: queued }])
   })
 })
@@ -352,7 +352,7 @@ describe('a difference that is not confirmed', () => {
   })
 
   test('rows after the last one are not compared while the index is not proved, because the follower reads their logs', async () => {
-    await run('UPDATE looks SET proven_number = proven_number - 1')
+    await run('UPDATE heartbeats SET proven_number = proven_number - 1')
     await run('DELETE FROM positions WHERE id > 2')
     expect((await round()).alarmed).toEqual([])
     expect(await facts('position')).toHaveLength(2)

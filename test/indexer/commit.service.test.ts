@@ -40,11 +40,11 @@ const queued = async () =>
   (
     await rowsOf(
       database,
-      'SELECT subject, id::integer, many, from_block::integer AS block FROM unobserved ORDER BY subject, id',
+      'SELECT subject, id::integer, many, from_block::integer AS block FROM refresh_queue ORDER BY subject, id',
     )
   ).map(({ subject, id, many, block }) => `${subject} ${id}${many === 1 ? '' : `+${many}`} of ${block}`)
 
-const emptyQueue = () => rowsOf(database, 'DELETE FROM unobserved')
+const emptyQueue = () => rowsOf(database, 'DELETE FROM refresh_queue')
 
 /** The scopes of each change since a number, and the feed's rows. */
 const announced = async (since: number) => {
@@ -358,7 +358,7 @@ describe('a rollback in several transactions', () => {
       await rowsOf(
         database,
         `SELECT id FROM positions AS fact WHERE NOT EXISTS (SELECT FROM position_observations WHERE id = fact.id)
-          AND NOT EXISTS (SELECT FROM unobserved WHERE subject = 'position' AND id = fact.id)`,
+          AND NOT EXISTS (SELECT FROM refresh_queue WHERE subject = 'position' AND id = fact.id)`,
       ),
     ).toEqual([])
   })

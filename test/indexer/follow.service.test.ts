@@ -100,7 +100,7 @@ test('an idle follower polls again and again, announces no write, and stores a h
     },
   })
   await atHead()
-  const version = async () => (await rowsOf(database, 'SELECT xmin::text AS version FROM looks'))[0]?.version
+  const version = async () => (await rowsOf(database, 'SELECT xmin::text AS version FROM heartbeats'))[0]?.version
   const first = await version()
   fake.sent()
   await eventually('it polls', () => fake.asked() > 5)
@@ -113,7 +113,7 @@ test('while it is behind, the heartbeat is kept for a second', async () => {
   fake.pass(60)
   start()
   await eventually('the heartbeat is stored', async () => (await heartbeat()) !== null)
-  const reportedAt = async () => (await rowsOf(database, 'SELECT looked_at::text AS at FROM looks'))[0]?.at
+  const reportedAt = async () => (await rowsOf(database, 'SELECT reported_at::text AS at FROM heartbeats'))[0]?.at
   const first = await reportedAt()
   await eventually('it has advanced', async () => ((await cursor())?.number ?? 0n) > 5n)
   expect(await reportedAt()).toBe(first)
@@ -159,13 +159,13 @@ test('the heartbeat has the head, the proof, the source and the problem, which i
   await atHead()
   await eventually('it is stored', async () => (await heartbeat())?.proven !== undefined)
   expect(await heartbeat()).toMatchObject({ source: 'logs', problem: null, proven: fake.head() })
-  const [stored] = await rowsOf(database, 'SELECT looked_at AS at FROM looks')
+  const [stored] = await rowsOf(database, 'SELECT reported_at AS at FROM heartbeats')
   fake.state.hides = () => true
   fake.create('position', 2)
   await eventually('the problem is stored', async () =>
     ((await heartbeat())?.problem ?? '').startsWith('position 2 is missing'),
   )
-  const [later] = await rowsOf(database, 'SELECT looked_at AS at FROM looks')
+  const [later] = await rowsOf(database, 'SELECT reported_at AS at FROM heartbeats')
   expect(later?.at).not.toEqual(stored?.at)
 })
 
@@ -177,10 +177,10 @@ test('a worker that lost the lease stores no heartbeat, and stands by', async ()
     database,
     "UPDATE leases SET holder = 'another', epoch = epoch + 1, expires_at = now() + interval '1 minute', session_pid = NULL",
   )
-  const before = await rowsOf(database, 'SELECT xmin::text AS version FROM looks')
+  const before = await rowsOf(database, 'SELECT xmin::text AS version FROM heartbeats')
   clock.now += 1_000
   await eventually('it has noticed', () => lines.some(({ fault }) => fault?.includes('another worker took the lease')))
-  expect(await rowsOf(database, 'SELECT xmin::text AS version FROM looks')).toEqual(before)
+  expect(await rowsOf(database, 'SELECT xmin::text AS version FROM heartbeats')).toEqual(before)
   fake.sent()
   await sleep(150)
   expect(polls()).toBe(0)

@@ -113,7 +113,7 @@ describe('a log that is late', () => {
     hide()
     await rowsOf(
       database,
-      "DELETE FROM unobserved; INSERT INTO feed_floors VALUES (8453, 0, 'backfill') ON CONFLICT DO NOTHING",
+      "DELETE FROM refresh_queue; INSERT INTO feed_floors VALUES (8453, 0, 'backfill') ON CONFLICT DO NOTHING",
     )
     const since = await database.run(newestChange)
     await gaps.fill(new AbortController().signal)
@@ -126,7 +126,7 @@ describe('a log that is late', () => {
     expect(await counts()).toEqual({ pending: 0, absent: 0, pruned: 0, oldestSeconds: null })
     expect(await rowsOf(database, 'SELECT block_number::integer AS at FROM fee_rates')).toEqual([{ at: 2 }])
     expect(await rowsOf(database, 'SELECT event_id::integer AS id FROM settlement_logs')).toEqual([{ id: 1 }])
-    expect(await rowsOf(database, "SELECT from_block FROM unobserved WHERE subject = 'event' AND id = 1")).toEqual([
+    expect(await rowsOf(database, "SELECT from_block FROM refresh_queue WHERE subject = 'event' AND id = 1")).toEqual([
       { from_block: null },
     ])
     expect(await database.run((handle) => changesAfter(handle, since))).toHaveLength(1)
@@ -251,11 +251,11 @@ test('a row whose log this release may not know is absent at once, what the log 
   fake.mine(fake.created('position', 1), [UNKNOWN, { words: [1n] }])
   await step()
   expect(await positions()).toEqual(['1 in 2?'])
-  await rowsOf(database, 'DELETE FROM unobserved')
+  await rowsOf(database, 'DELETE FROM refresh_queue')
   await fill()
   expect([await stored(), await complete(), fake.faults()]).toEqual([['0..2 to 2 absent'], 2, []])
   // Also the event of the named position.
-  const requested = await rowsOf(database, "SELECT subject || ' ' || id AS at FROM unobserved ORDER BY 1")
+  const requested = await rowsOf(database, "SELECT subject || ' ' || id AS at FROM refresh_queue ORDER BY 1")
   expect(requested.map(({ at }) => at)).toEqual(['chain 0', 'event 1', 'event 2', 'position 1'])
 })
 

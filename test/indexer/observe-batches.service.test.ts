@@ -74,7 +74,7 @@ const open = (
 }
 
 const queue = async () =>
-  (await rowsOf(database, 'SELECT subject, id::integer, many FROM unobserved ORDER BY noted')).map(
+  (await rowsOf(database, 'SELECT subject, id::integer, many FROM refresh_queue ORDER BY sequence')).map(
     ({ subject, id, many }) => `${subject} ${id}${many === 1 ? '' : ` of ${many}`}`,
   )
 const observed = async () => {
@@ -93,7 +93,7 @@ const request = (...subjects: Parameters<typeof requestRefresh>[2]) =>
 
 /** Leaves only these requests in the queue. */
 const waitFor = async (...subjects: Parameters<typeof requestRefresh>[2]) => {
-  await rowsOf(database, 'DELETE FROM unobserved')
+  await rowsOf(database, 'DELETE FROM refresh_queue')
   await request(...subjects)
 }
 

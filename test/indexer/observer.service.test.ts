@@ -118,7 +118,7 @@ test('a request that is raised during the observation of its subject stays', asy
   ])
   // The deposits earned premiums in the block of the first purchase. What the event still has to show is later.
   const { rows } = await database.run((handle) =>
-    handle.execute(sql`SELECT DISTINCT subject, from_block::integer AS block FROM unobserved ORDER BY subject`),
+    handle.execute(sql`SELECT DISTINCT subject, from_block::integer AS block FROM refresh_queue ORDER BY subject`),
   )
   expect(rows).toEqual([
     { subject: 'deposit', block: Number(first.number) },

@@ -99,7 +99,7 @@ test('the documented statements have every entity of every chain read again, whi
 
   await client.query('INSERT INTO cursors SELECT (json_populate_record(cursors, \'{"chain_id":56}\')).* FROM cursors')
   await client.query(documentedSql('Read every entity again'))
-  const queued = await client.query('SELECT DISTINCT chain_id, subject FROM unobserved ORDER BY chain_id, subject')
+  const queued = await client.query('SELECT DISTINCT chain_id, subject FROM refresh_queue ORDER BY chain_id, subject')
   expect(queued.rows.map(({ chain_id, subject }) => `${chain_id} ${subject}`)).toEqual([
     '56 chain',
     ...['chain', 'deposit', 'event', 'position'].map((subject) => `8453 ${subject}`),

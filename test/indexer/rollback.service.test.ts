@@ -131,7 +131,7 @@ test('a rollback removes the rows above its block from every table, and only tho
 test('the cursor, its fee rates, the proof and the anchor go back to the block, and the rollback is recorded', async () => {
   await fill()
   const { rows } = await database.run((handle) =>
-    handle.execute(sql`SELECT max(noted) AS last FROM unobserved WHERE chain_id = ${CHAIN}`),
+    handle.execute(sql`SELECT max(sequence) AS last FROM refresh_queue WHERE chain_id = ${CHAIN}`),
   )
   await writes.backTo(blockOf(1n))
   expect(await readProgress(database, CHAIN)).toEqual({
@@ -141,12 +141,12 @@ test('the cursor, its fee rates, the proof and the anchor go back to the block, 
   expect(await rowsOf(database, "SELECT fees_number AS at, encode(fees_hash, 'hex') AS hash FROM cursors")).toEqual([
     { at: '1', hash: blockOf(1n).hash.slice(2) },
   ])
-  expect(await rowsOf(database, 'SELECT proven_number, proven_hash FROM looks')).toEqual([
+  expect(await rowsOf(database, 'SELECT proven_number, proven_hash FROM heartbeats')).toEqual([
     { proven_number: null, proven_hash: null },
   ])
-  const recorded = await rowsOf(database, 'SELECT chain_id, ancestor_number, last_note FROM rollbacks')
-  expect(recorded).toEqual([{ chain_id: CHAIN, ancestor_number: '1', last_note: rows[0]?.last }])
-  expect(await rowsOf(database, "SELECT from_block FROM unobserved WHERE subject = 'chain'")).toEqual([
+  const recorded = await rowsOf(database, 'SELECT chain_id, ancestor_number, last_request FROM rollbacks')
+  expect(recorded).toEqual([{ chain_id: CHAIN, ancestor_number: '1', last_request: rows[0]?.last }])
+  expect(await rowsOf(database, "SELECT from_block FROM refresh_queue WHERE subject = 'chain'")).toEqual([
     { from_block: '0' },
   ])
 })
@@ -154,7 +154,7 @@ test('the cursor, its fee rates, the proof and the anchor go back to the block, 
 test('the proof of a block at or below the ancestor stays', async () => {
   await fill()
   await writes.backTo(blockOf(2n))
-  expect(await rowsOf(database, 'SELECT proven_number FROM looks')).toEqual([{ proven_number: '2' }])
+  expect(await rowsOf(database, 'SELECT proven_number FROM heartbeats')).toEqual([{ proven_number: '2' }])
   expect(await blocksOf('events')).toEqual([1, 2])
 })
 
@@ -214,7 +214,7 @@ test('a rollback deletes any number of observations within its own transaction',
   )
   await database.transaction((handle) => rollBack(handle, CHAIN, blockOf(1n), 2))
   expect(
-    await rowsOf(database, "SELECT id::integer FROM unobserved WHERE subject = 'position' AND id >= 10 ORDER BY id"),
+    await rowsOf(database, "SELECT id::integer FROM refresh_queue WHERE subject = 'position' AND id >= 10 ORDER BY id"),
   ).toEqual([10, 11, 12, 13, 14].map((id) => ({ id })))
   expect(await rowsOf(database, 'SELECT id::integer FROM position_observations ORDER BY id')).toEqual([{ id: 1 }])
 })

@@ -38,7 +38,7 @@ const progress = () => readProgress(database, CHAIN)
 const ids = (from: number, upTo: number) => Array.from({ length: upTo - from + 1 }, (_, at) => from + at)
 /** Takes the requests for the protocol out of the queue and returns their number. */
 const protocolRequests = async () =>
-  (await rowsOf(database, "DELETE FROM unobserved WHERE subject = 'chain' RETURNING id")).length
+  (await rowsOf(database, "DELETE FROM refresh_queue WHERE subject = 'chain' RETURNING id")).length
 
 test('batches grow by a factor up to the greatest, and the index is proved when no further id exists', async () => {
   fake.create('position', ...ids(1, 20))

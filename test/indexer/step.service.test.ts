@@ -75,11 +75,11 @@ test('the first step reads all blocks, requests the protocol, and proves the ind
 test('the protocol is requested on the first step, even if no event exists, and not by later ones', async () => {
   const step = open()
   await step()
-  expect(await rowsOf(database, 'SELECT subject FROM unobserved')).toEqual([{ subject: 'chain' }])
-  await rowsOf(database, 'DELETE FROM unobserved')
+  expect(await rowsOf(database, 'SELECT subject FROM refresh_queue')).toEqual([{ subject: 'chain' }])
+  await rowsOf(database, 'DELETE FROM refresh_queue')
   fake.mine(['CapitalWithdrawn', { depositId: 7n }])
   expect(await step()).toMatchObject({ proven: fake.head(), isWritten: true })
-  expect(await rowsOf(database, 'SELECT subject FROM unobserved')).toEqual([{ subject: 'deposit' }])
+  expect(await rowsOf(database, 'SELECT subject FROM refresh_queue')).toEqual([{ subject: 'deposit' }])
 })
 
 test('nothing is written before the chain has reached the start block', async () => {
@@ -282,19 +282,19 @@ describe('new logs', () => {
     const step = await openIndexed()
     await rowsOf(
       database,
-      "INSERT INTO looks (chain_id, head_number, head_timestamp, source, endpoints) VALUES (8453, 1, 1, 'logs', '{}')",
+      "INSERT INTO heartbeats (chain_id, head_number, head_timestamp, source, endpoints) VALUES (8453, 1, 1, 'logs', '{}')",
     )
-    await rowsOf(database, 'DELETE FROM unobserved')
+    await rowsOf(database, 'DELETE FROM refresh_queue')
     await step()
     // The event, deposit and position 1, and ids that none has.
     const { number } = fake.mine([UNKNOWN, { words: [1n, 9n, 2n ** 255n] }], [UNKNOWN, { words: [] }])
     expect(await step()).toMatchObject({ proven: fake.head(), isWritten: true })
-    expect(await rowsOf(database, 'SELECT subject, id::integer FROM unobserved WHERE id < 2 ORDER BY subject')).toEqual(
-      [{ subject: 'chain', id: 0 }, ...['deposit', 'event', 'position'].map((subject) => ({ subject, id: 1 }))],
-    )
+    expect(
+      await rowsOf(database, 'SELECT subject, id::integer FROM refresh_queue WHERE id < 2 ORDER BY subject'),
+    ).toEqual([{ subject: 'chain', id: 0 }, ...['deposit', 'event', 'position'].map((subject) => ({ subject, id: 1 }))])
     const [seen] = await rowsOf(
       database,
-      "SELECT unknown_logs::integer, encode(unknown_topic, 'hex') AS topic, unknown_block::integer FROM looks",
+      "SELECT unknown_logs::integer, encode(unknown_topic, 'hex') AS topic, unknown_block::integer FROM heartbeats",
     )
     expect(seen).toEqual({ unknown_logs: 2, topic: UNKNOWN_TOPIC.slice(2), unknown_block: Number(number) })
     expect(said()).toEqual(Array(2).fill(expect.stringContaining('emits a log that this release does not know')))

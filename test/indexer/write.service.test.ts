@@ -157,13 +157,13 @@ describe('observations above a block are deleted in batches', () => {
     await fill(OTHER, 5)
     await rowsOf(database, `UPDATE position_observations SET block_number = 2 WHERE chain_id = ${OTHER}`)
     for (const [at, isMore] of results.entries()) {
-      const before = await ids('unobserved')
+      const before = await ids('refresh_queue')
       expect(await some(batch)).toBe(isMore)
-      expect((await ids('unobserved')).length - before.length).toBe(deleted[at])
+      expect((await ids('refresh_queue')).length - before.length).toBe(deleted[at])
     }
     expect(await ids('position_observations', `chain_id = ${CHAIN}`)).toEqual([0, 4])
     expect(await ids('position_observations', `chain_id = ${OTHER}`)).toHaveLength(5)
-    expect(await rowsOf(database, 'SELECT DISTINCT chain_id, subject, many, from_block FROM unobserved')).toEqual([
+    expect(await rowsOf(database, 'SELECT DISTINCT chain_id, subject, many, from_block FROM refresh_queue')).toEqual([
       { chain_id: CHAIN, subject: 'position', many: 1, from_block: '0' },
     ])
   })
@@ -176,12 +176,15 @@ describe('observations above a block are deleted in batches', () => {
       `INSERT INTO deposit_observations (chain_id, id, premiums_earned, premiums_claimed, withdrawn, pending,
         block_number, block_hash, block_timestamp) VALUES (${CHAIN}, 1, 0, 0, false, 0, 2, decode(repeat('22', 32), 'hex'), 2)`,
     )
-    await rowsOf(database, "INSERT INTO unobserved (chain_id, subject, id, from_block) VALUES (8453, 'deposit', 1, 9)")
+    await rowsOf(
+      database,
+      "INSERT INTO refresh_queue (chain_id, subject, id, from_block) VALUES (8453, 'deposit', 1, 9)",
+    )
     expect(await some(1)).toBe(true)
     expect(await some(1)).toBe(false)
     // The request was there: it has a new version, and reads of every block wait for it.
     const { rows } = await database.run((handle) =>
-      handle.execute(sql`SELECT id, version, from_block FROM unobserved WHERE subject = 'deposit'`),
+      handle.execute(sql`SELECT id, version, from_block FROM refresh_queue WHERE subject = 'deposit'`),
     )
     expect(rows).toEqual([{ id: '1', version: 2, from_block: '0' }])
   })

@@ -29,7 +29,7 @@ const see = async (ageSeconds = 0): Promise<void> => {
   const { timestamp, hash, number } = await reader().getBlock()
   await api.database.run(async (handle) => {
     await saveHeartbeat(handle, 8453, heartbeatAt({ number, hash, timestamp }))
-    await handle.execute(sql`UPDATE looks SET looked_at = now() - ${ageSeconds} * interval '1 second'`)
+    await handle.execute(sql`UPDATE heartbeats SET reported_at = now() - ${ageSeconds} * interval '1 second'`)
     await handle.execute(sql`SELECT pg_notify(${CHANNEL}, '')`)
   })
   // Only a test makes a heartbeat old at once. Cached answers are used until the process has read it.

@@ -140,7 +140,7 @@ const healthy = async ({ name, env, child }: Awaited<ReturnType<typeof start>>):
 }
 
 test('a service that starts before the migration exits with an error that names the migrate command', async () => {
-  const refusal = { code: 1, said: expect.stringMatching(/lacks 0000_.*migrate command/) }
+  const refusal = { code: 1, said: expect.stringMatching(/lacks 0017_.*migrate command/) }
   expect(await refusalOf('api', image)).toMatchObject(refusal)
 })
 
@@ -164,7 +164,7 @@ test.runIf(inject('form') === 'long')(
     }).listen(port, '127.0.0.1')
     try {
       expect(await child.exited).toMatch(/code 1/)
-      expect(child.output()).toContain('lacks 0000_')
+      expect(child.output()).toContain('lacks 0017_')
     } finally {
       server.close()
     }

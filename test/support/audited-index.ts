@@ -18,7 +18,7 @@ const changing = [
   ...['events', 'deposits', 'positions', 'event_observations', 'deposit_observations', 'position_observations'],
   ...['chain_observations', 'anchors', 'cursors'],
 ]
-const filled = ['audits', 'unobserved', 'changes', 'feed_floors', 'fee_rates']
+const filled = ['audits', 'refresh_queue', 'changes', 'feed_floors', 'fee_rates']
 
 /** A database with an index at block 10 that equals the `seededChain` of its rows. The test closes it. */
 export const openAuditedIndex = async () => {

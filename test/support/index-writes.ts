@@ -21,14 +21,14 @@ const tables = [
     'fee_rates',
     'tokens',
     'upgrades',
-    'unobserved',
+    'refresh_queue',
     'cursors',
     'anchors',
     'rollbacks',
     'log_gaps',
     'changes',
   ],
-  ...['settlements', 'settlement_logs', 'feed', 'feed_floors', 'feed_epochs', 'leases', 'looks', 'audits'],
+  ...['settlements', 'settlement_logs', 'feed', 'feed_floors', 'feed_epochs', 'leases', 'heartbeats', 'audits'],
 ]
 
 /** A database for the tests of one file. `empty` deletes all rows of the index. */

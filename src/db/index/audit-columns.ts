@@ -11,9 +11,8 @@ import { settlements } from '../schema-index.ts'
  * - `log` is compared with the log that created the row, which alone has the value.
  * - `block` dates the row and is compared with the chain's block.
  * - `own` is a value of the service itself and is not compared.
- * - `unused` is of the release before and is not compared either.
  */
-export type Comparison = 'key' | 'view' | 'state' | 'log' | 'block' | 'own' | 'unused'
+export type Comparison = 'key' | 'view' | 'state' | 'log' | 'block' | 'own'
 
 /** The tables whose rows the API can show. */
 export const auditedTables = {
@@ -37,7 +36,6 @@ const all = <C extends object>(columns: C, how: Comparison): Readonly<Record<key
 
 const created = all(t.origin, 'log')
 const observed = all(block, 'block')
-const former = { rowText: 'unused', renderKey: 'unused', renderFlip: 'unused' } as const
 
 /** Code with a new column does not compile until the column is listed, or belongs to a group that is listed. */
 type Comparisons = {
@@ -53,9 +51,9 @@ export const auditedColumns: Comparisons = {
   events: { ...entity, ...all(t.eventColumns, 'view'), initialLiquidity: 'log', paymentToken: 'state', ...created },
   deposits: { ...entity, ...all(t.depositColumns, 'view'), ...created },
   positions: { ...entity, ...all(t.positionColumns, 'view'), ...created },
-  event_observations: { ...entity, ...all(t.eventStateColumns, 'view'), ...observed, ...former, inclusions: 'unused' },
-  deposit_observations: { ...entity, ...all(t.depositStateColumns, 'view'), ...observed, ...former },
-  position_observations: { ...entity, ...all(t.positionStateColumns, 'view'), ...observed, ...former },
+  event_observations: { ...entity, ...all(t.eventStateColumns, 'view'), ...observed },
+  deposit_observations: { ...entity, ...all(t.depositStateColumns, 'view'), ...observed },
+  position_observations: { ...entity, ...all(t.positionStateColumns, 'view'), ...observed },
   chain_observations: { chainId: 'key', ...all(t.chainStateColumns, 'view'), loupeHash: 'own', ...observed },
   // Only the newest settlement of an event is compared: older ones belong to orphaned forks.
   settlements: {

@@ -79,7 +79,7 @@ export const saveHeartbeat = async (handle: Handle, chainId: ChainId, heartbeat:
     isQuiet,
     ...(proven && { provenNumber: proven.number, provenHash: proven.hash, provenTimestamp: proven.timestamp }),
     source,
-    trouble: problem,
+    problem,
     endpoints: z.encode(NodeStatus, nodes),
   }
   await handle
@@ -91,7 +91,7 @@ export const saveHeartbeat = async (handle: Handle, chainId: ChainId, heartbeat:
 
 /** Stores why the leader cannot report now. The time of its last report stays. */
 export const saveProblem = async (handle: Handle, chainId: ChainId, problem: string): Promise<void> => {
-  await handle.update(work.heartbeats).set({ trouble: problem }).where(eq(work.heartbeats.chainId, chainId))
+  await handle.update(work.heartbeats).set({ problem }).where(eq(work.heartbeats.chainId, chainId))
 }
 
 /** Counts logs that this build does not know. The newest one is kept for operators. */
@@ -131,7 +131,7 @@ export const readHeartbeat = async (handle: Handle, chainId: ChainId) => {
     isQuiet: row.isQuiet && row.checkedNumber === row.headNumber,
     proven: number === null || hash === null || timestamp === null ? null : { number, hash, timestamp },
     source: row.source,
-    problem: row.trouble,
+    problem: row.problem,
     nodes: NodeStatus.parse(row.endpoints),
   }
   const { unknownLogs: many, unknownTopic: topic, unknownBlock: block } = row

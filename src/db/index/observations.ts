@@ -192,7 +192,6 @@ const upsert = async (handle: Handle, table: ObservationTable, rows: readonly ob
   if (rows.length === 0) return []
   const { names, source } = asRows(table, rows)
   const replaced = names.map((name) => sql`${name} = excluded.${name}`)
-  if ('rowText' in table) replaced.push(sql`row_text = NULL`)
   const contents = names.filter(({ value }) => !nonContent.includes(value))
   const contentOf = (side: string) => contents.map((name) => sql`${sql.identifier(side)}.${name}`)
   const key = sql.raw('id' in table ? 'chain_id, id' : 'chain_id')

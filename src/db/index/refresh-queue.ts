@@ -293,12 +293,12 @@ export const completeRefreshRequests = async (
   const versions = sql`${sql.param(done.map(({ version }) => version))}::integer[]`
   await lockRefreshQueue(handle, chainId)
   await handle.execute(sql`WITH completed AS (
-      SELECT * FROM unnest(${bigints(done.map(({ sequence }) => sequence))}, ${versions}) AS completed (noted, version)
+      SELECT * FROM unnest(${bigints(done.map(({ sequence }) => sequence))}, ${versions}) AS completed (sequence, version)
     ), deleted AS (
       DELETE FROM ${refreshQueue} AS request USING completed
-      WHERE chain_id = ${chainId} AND request.noted = completed.noted AND request.version = completed.version
+      WHERE chain_id = ${chainId} AND request.sequence = completed.sequence AND request.version = completed.version
     ) UPDATE ${refreshQueue} AS request SET from_block = ${block + 1n} FROM completed
-    WHERE chain_id = ${chainId} AND request.noted = completed.noted AND request.version <> completed.version
+    WHERE chain_id = ${chainId} AND request.sequence = completed.sequence AND request.version <> completed.version
       AND request.from_block <= ${block}`)
 }
 

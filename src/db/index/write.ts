@@ -118,7 +118,7 @@ export const deleteSomeObservations = async (
           SELECT id FROM ${table} AS seen JOIN ${facts} AS fact USING (chain_id, id)
           WHERE chain_id = ${chainId} AND seen.block_number > ${number} AND fact.block_number <= ${number} LIMIT ${batch}
         ) RETURNING chain_id, id
-      ), noted AS (
+      ), requested AS (
         INSERT INTO ${refreshQueue} (chain_id, subject, id) SELECT chain_id, ${kind}, id FROM gone ${onConflictRaiseVersion}
       ) SELECT count(*)::integer AS gone FROM gone`)
     if (rows[0]?.gone === batch) isMore = true
@@ -165,7 +165,7 @@ export const rollBack = async (
   await requestRefresh(handle, chainId, [{ subject: 'chain', id: 0n }])
   await removeAbove(anchors)
   await deleteProof(handle, chainId, ancestorNumber)
-  const lastRequest = sql`coalesce((SELECT max(noted) FROM ${refreshQueue} WHERE chain_id = ${chainId}), 0)`
+  const lastRequest = sql`coalesce((SELECT max(sequence) FROM ${refreshQueue} WHERE chain_id = ${chainId}), 0)`
   await handle.insert(rollbacks).values({ chainId, ancestorNumber, lastRequest })
   // While entities are read by id, facts are not complete up to every anchor. Fee rates may be complete up to an earlier
   // block, which stays.

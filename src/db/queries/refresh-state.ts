@@ -18,7 +18,7 @@ export const createRefreshState =
   async (chainId: ChainId): Promise<RefreshState> => {
     const [[oldest, newest] = []] = await database.rows({
       name: 'refresh_state',
-      text: `SELECT (SELECT min(from_block) FROM unobserved WHERE chain_id = $1),
+      text: `SELECT (SELECT min(from_block) FROM refresh_queue WHERE chain_id = $1),
         coalesce((SELECT last FROM change_counter), 0)`,
       values: [chainId],
     })

@@ -35,9 +35,9 @@ const REPLACED_SECONDS = 10
 const isReorged = `EXISTS (SELECT FROM rollbacks x
     WHERE x.chain_id = query.chain_id AND x.seq > query.rollback AND x.ancestor_number < query.bound)`
 
-const isRefreshing = `coalesce((SELECT (SELECT min(noted) <= r.last_note
-        OR (min(noted) IS NOT NULL AND r.rolled_back_at > clock_timestamp() - interval '${REPLACED_SECONDS} seconds')
-      FROM unobserved WHERE chain_id = r.chain_id)
+const isRefreshing = `coalesce((SELECT (SELECT min(sequence) <= r.last_request
+        OR (min(sequence) IS NOT NULL AND r.rolled_back_at > clock_timestamp() - interval '${REPLACED_SECONDS} seconds')
+      FROM refresh_queue WHERE chain_id = r.chain_id)
     FROM rollbacks r WHERE chain_id = query.chain_id ORDER BY seq DESC LIMIT 1), false)`
 
 /**
@@ -48,8 +48,8 @@ const isRefreshing = `coalesce((SELECT (SELECT min(noted) <= r.last_note
 export const tipsText = (needed: { readonly reorged: boolean; readonly refreshing: boolean }): string =>
   `(SELECT string_agg(concat_ws(',', query.chain_id, query.tip_number, '0x' || encode(query.tip_hash, 'hex'), query.tip_timestamp,
     coalesce((SELECT max(seq) FROM rollbacks WHERE chain_id = query.chain_id), 0), ${needed.reorged ? isReorged : 'false'},
-    ${needed.refreshing ? isRefreshing : 'false'}, l.head_timestamp, l.is_quiet AND l.checked_number = l.head_number, extract(epoch FROM clock_timestamp() - l.looked_at)), '${RECORD}')
-  FROM query LEFT JOIN looks l USING (chain_id))`
+    ${needed.refreshing ? isRefreshing : 'false'}, h.head_timestamp, h.is_quiet AND h.checked_number = h.head_number, extract(epoch FROM clock_timestamp() - h.reported_at)), '${RECORD}')
+  FROM query LEFT JOIN heartbeats h USING (chain_id))`
 
 const isHex = (text: string): text is Hex => text.startsWith('0x')
 

@@ -39,7 +39,7 @@ const execute = (statement: ReturnType<typeof sql>) => database.run((handle) => 
 
 beforeEach(async () => {
   await execute(sql`DELETE FROM rollbacks`)
-  await execute(sql`DELETE FROM unobserved`)
+  await execute(sql`DELETE FROM refresh_queue`)
   await execute(sql`DELETE FROM change_counter`)
 })
 
@@ -61,21 +61,21 @@ const rollback = async (
   ancestor: number,
   { lastRequest = 0, secondsAgo = 0 } = {},
 ): Promise<bigint> => {
-  const { rows } = await execute(sql`INSERT INTO rollbacks (chain_id, ancestor_number, last_note, rolled_back_at)
+  const { rows } = await execute(sql`INSERT INTO rollbacks (chain_id, ancestor_number, last_request, rolled_back_at)
     VALUES (${chainId}, ${ancestor}, ${lastRequest}, now() - ${secondsAgo} * interval '1 second') RETURNING seq`)
   return BigInt(String(rows[0]?.seq))
 }
 
 /** Adds a refresh request and returns its place in the order of arrival. */
 const request = async (chainId: number, id = 1, fromBlock: number | null = 0): Promise<number> => {
-  const { rows } = await execute(sql`INSERT INTO unobserved (chain_id, subject, id, from_block)
-    VALUES (${chainId}, 'event', ${id}, ${fromBlock}) RETURNING noted`)
-  return Number(rows[0]?.noted)
+  const { rows } = await execute(sql`INSERT INTO refresh_queue (chain_id, subject, id, from_block)
+    VALUES (${chainId}, 'event', ${id}, ${fromBlock}) RETURNING sequence`)
+  return Number(rows[0]?.sequence)
 }
 
 test('a tip has the block, the head and the age of the heartbeat of its own chain', async () => {
   await database.run((handle) => saveHeartbeat(handle, 56, heartbeatAt(blockOf(9n))))
-  await execute(sql`UPDATE looks SET looked_at = now() - interval '90 seconds' WHERE chain_id = 56`)
+  await execute(sql`UPDATE heartbeats SET reported_at = now() - interval '90 seconds' WHERE chain_id = 56`)
   const [first, second] = await tipsOf([queryOf(8453), queryOf(56)])
   expect(first).toMatchObject({ chainId: 8453, block: blockOf(40n), head: { timestamp: blockOf(40n).timestamp } })
   expect(first?.head?.ageSeconds).toBeLessThan(60)
@@ -85,7 +85,7 @@ test('a tip has the block, the head and the age of the heartbeat of its own chai
 })
 
 test('a chain without a heartbeat has no head, and keeps its tip', async () => {
-  await execute(sql`DELETE FROM looks WHERE chain_id = 56`)
+  await execute(sql`DELETE FROM heartbeats WHERE chain_id = 56`)
   expect(await tipsOf([queryOf(56)])).toEqual([
     { chainId: 56, block: blockOf(7n), head: null, rollback: 0n, reorged: false, isRefreshing: false },
   ])
@@ -139,7 +139,7 @@ describe('a filter on observations', () => {
     // Filters on facts alone need no observations.
     expect(await isRefreshing({ eventId: 1n })).toBe(false)
     await request(8453, 2)
-    await execute(sql`DELETE FROM unobserved WHERE noted = ${last}`)
+    await execute(sql`DELETE FROM refresh_queue WHERE sequence = ${last}`)
     expect(await isRefreshing()).toBe(false)
   })
 

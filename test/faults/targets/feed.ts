@@ -221,5 +221,5 @@ export const feed: Target = {
 
 /** Whether no entity waits to be observed. */
 const isObserved = async (client: Client): Promise<boolean> =>
-  (await client.query('SELECT FROM unobserved WHERE chain_id = 8453 AND from_block IS NOT NULL LIMIT 1')).rows
+  (await client.query('SELECT FROM refresh_queue WHERE chain_id = 8453 AND from_block IS NOT NULL LIMIT 1')).rows
     .length === 0

@@ -27,7 +27,7 @@ export const refresh: Target = {
         const started = performance.now()
         for (;;) {
           const text = `SELECT (SELECT block_number FROM cursors WHERE chain_id = 8453) >= $1
-            AND NOT EXISTS (SELECT FROM unobserved WHERE chain_id = 8453) AS done`
+            AND NOT EXISTS (SELECT FROM refresh_queue WHERE chain_id = 8453) AS done`
           const { rows } = await client.query(text, [block])
           const took = performance.now() - started
           if (rows[0].done === true) return took

@@ -35,7 +35,7 @@ const faults = {
 const Receipt = z.object({ transactionHash: z.string() })
 
 /** Fields without heights of the chain: what each node reported, sentences about that, and amounts. */
-const noHeights: readonly string[] = ['endpoints', 'problem', 'trouble', 'alarms', 'calls', 'logs', 'fee']
+const noHeights: readonly string[] = ['endpoints', 'problem', 'alarms', 'calls', 'logs', 'fee']
 
 /** Whether an answer has a height that only the node with the fault has. */
 const isWrong = ({ status, headers, body }: Answer, height: bigint): boolean => {

@@ -165,7 +165,9 @@ export const unknownLogs: Target = {
         if ((audit?.at ?? 0) > ended) break
       }
       const many = deposits.length * Object.keys(steps).length
-      const { rows } = await client.query('SELECT unknown_logs::int AS it FROM looks WHERE chain_id = $1', [chainId])
+      const { rows } = await client.query('SELECT unknown_logs::int AS it FROM heartbeats WHERE chain_id = $1', [
+        chainId,
+      ])
       if (rows[0]?.it !== many) fail(`${rows[0]?.it} of ${many} unknown logs counted`)
       const { data } = Transaction.parse(JSON.parse((await api.get(`/v1/transactions/${chainId}/${last}`)).body))
       if (data.unknownLogs.length !== 1 || !data.createdIncomplete)

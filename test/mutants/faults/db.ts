@@ -222,12 +222,12 @@ export const dbFaults: Faults = {
         '  await handle.execute(sql`WITH completed',
       ],
       [
-        'WHERE chain_id = ${chainId} AND request.noted = completed.noted AND request.version = completed.version',
-        'WHERE chain_id = ${chainId} AND request.noted = completed.noted',
+        'WHERE chain_id = ${chainId} AND request.sequence = completed.sequence AND request.version = completed.version',
+        'WHERE chain_id = ${chainId} AND request.sequence = completed.sequence',
       ],
       [
-        'WHERE chain_id = ${chainId} AND request.noted = completed.noted AND request.version = completed.version',
-        'WHERE request.noted = completed.noted AND request.version = completed.version',
+        'WHERE chain_id = ${chainId} AND request.sequence = completed.sequence AND request.version = completed.version',
+        'WHERE request.sequence = completed.sequence AND request.version = completed.version',
       ],
       ['SET from_block = ${block + 1n}', 'SET from_block = ${block}'],
       ['request.from_block <= ${block}', 'request.from_block < ${block}'],
@@ -252,7 +252,7 @@ export const dbFaults: Faults = {
       ],
       ['.set({ provenNumber: null, provenHash: null, provenTimestamp: null })', '.set({ provenNumber: null })'],
       ['timestamp: Height.nullable().optional()', 'timestamp: Height.nullable()'],
-      ['    trouble: problem,\n', ''],
+      ['    problem,\n', ''],
     ],
   },
   'src/db/index/lease.ts': {
@@ -445,7 +445,6 @@ export const dbFaults: Faults = {
       ["const nonContent = ['block_number', ", 'const nonContent = ['],
       ['WHERE excluded.block_number >= ${table.blockNumber}', 'WHERE excluded.block_number > ${table.blockNumber}'],
       ['\n      WHERE excluded.block_number >= ${table.blockNumber}', ''],
-      ["  if ('rowText' in table) replaced.push(sql`row_text = NULL`)\n", ''],
       ['  if (seen.events.length > 0) await keepPaymentTokens(handle, chainId, idsOf(seen.events))\n', ''],
       ['events.map(String)', 'events.slice(1).map(String)'],
       ['seen.chain_id = events.chain_id AND seen.id = events.id AND', 'seen.id = events.id AND'],

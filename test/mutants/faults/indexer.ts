@@ -69,7 +69,7 @@ export const indexerFaults: Faults = {
       ["  await requestRefresh(handle, chainId, [{ subject: 'chain', id: 0n }])\n", ''],
       ['  await removeAbove(anchors)\n', ''],
       ['  await deleteProof(handle, chainId, ancestorNumber)\n', ''],
-      ['coalesce((SELECT max(noted)', 'coalesce((SELECT min(noted)'],
+      ['coalesce((SELECT max(sequence)', 'coalesce((SELECT min(sequence)'],
       ['  await handle.insert(rollbacks).values({ chainId, ancestorNumber, lastRequest })\n', ''],
       ['AND complete ORDER BY', 'ORDER BY'],
       ['ORDER BY block_number DESC LIMIT 1) AS newest', 'ORDER BY block_number LIMIT 1) AS newest'],

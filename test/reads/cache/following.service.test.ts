@@ -120,7 +120,7 @@ test('a chain is not current while its heartbeat is old or its head is far', asy
   await commit(4n)
   await commit(4n, 'event:1', 56)
   await database.run((handle) =>
-    handle.execute(sql`UPDATE looks SET looked_at = now() - interval '100 seconds' WHERE chain_id = 56`),
+    handle.execute(sql`UPDATE heartbeats SET reported_at = now() - interval '100 seconds' WHERE chain_id = 56`),
   )
   const { changes } = follow()
   try {

@@ -1,1 +1,0 @@
-ALTER TABLE "unobserved" ADD COLUMN "many" integer DEFAULT 1 NOT NULL;

@@ -1,3 +1,0 @@
-CREATE INDEX "deposit_observations_withdrawn" ON "deposit_observations" USING btree ("chain_id","id") WHERE "deposit_observations"."withdrawn";--> statement-breakpoint
-CREATE INDEX "event_observations_by_token" ON "event_observations" USING btree ("chain_id","payment_token","id");--> statement-breakpoint
-CREATE INDEX "position_observations_claimed" ON "position_observations" USING btree ("chain_id","id") WHERE "position_observations"."claimed";

@@ -1,3 +1,0 @@
-CREATE TABLE "schema_floors" (
-	"oldest" integer PRIMARY KEY NOT NULL
-);

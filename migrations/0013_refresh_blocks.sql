@@ -1,1 +1,0 @@
-ALTER TABLE "unobserved" ADD COLUMN "from_block" bigint DEFAULT 0;

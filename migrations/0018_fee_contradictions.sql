@@ -1,1 +1,0 @@
-ALTER TABLE "cursors" ADD COLUMN "fees_contradiction" text;
