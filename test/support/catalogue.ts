@@ -1,3 +1,4 @@
+// cspell:ignoreRegExp /WITH named[\s\S]*tgisinternal/
 import { Client } from 'pg'
 
 /**
