@@ -104,12 +104,13 @@ const size = async (): Promise<string> => {
 try {
   await migrate({ databaseUrl: postgres.url, log })
   await fill(postgres.url, chainId, ROWS)
+  console.log(`${ROWS} positions with observations in a new database: ${await size()}`)
   await turnIntoRelease(postgres.url, 'x'.repeat(TEXT_BYTES))
   await client.query('VACUUM ANALYZE')
-  console.log(`${ROWS} positions with observations and texts in a database of 0.1.0: ${await size()}`)
+  console.log(`in a database of 0.1.0, with texts: ${await size()}`)
   await underLoad('no migration', () => sleep(2_000))
   await underLoad('migrate', () => migrate({ databaseUrl: postgres.url, log }))
-  console.log(`at this version: ${await size()}`)
+  console.log(`after its migration: ${await size()}`)
 } finally {
   await pool.end()
   await client.end()
