@@ -15,9 +15,9 @@ const levels = [
 /** Subfolders by folder, lowest first; '.' is the folder's own files. */
 const subfolders = {
   chain: ['rpc', 'endpoints', 'pool', '.'],
-  db: ['.', 'changes', 'index', 'queries', 'webhooks'],
-  reads: ['lag', 'cache', 'freshness', '.', 'entities', 'listings', 'transactions', 'health'],
-  indexer: ['.', 'audit'],
+  db: ['schema', '.', 'changes', 'index', 'queries', 'webhooks'],
+  reads: ['lag', 'cache', 'freshness', '.', 'entities', 'lists', 'portfolio', 'feeds', 'transactions', 'health'],
+  indexer: ['reading', '.', 'audit'],
   plans: ['steps', 'draft', 'actions', 'rehearsal', 'answer', '.'],
 }
 
@@ -69,7 +69,7 @@ export default {
       name: 'only-the-engine-reaches-the-key',
       severity: 'error',
       from: { path: '^src/(api/|compose/(api|worker|parts|tools)\\.ts$)' },
-      to: { path: '^src/pricing/attest\\.ts$', reachable: true },
+      to: { path: '^src/pricing/quotes/attest\\.ts$', reachable: true },
     },
     {
       name: 'sandbox-only-for-its-command-and-tests',

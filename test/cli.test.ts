@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { afterEach, expect, test, vi } from 'vitest'
-import { webhookTypes } from '../src/db/schema-webhooks.ts'
+import { webhookTypes } from '../src/db/schema/webhooks.ts'
 
 /* What the command line prints and its exit code, without a process for each. */
 

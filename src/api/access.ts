@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import type { Ended } from '../lib/http-metrics.ts'
-import type { Logger } from '../lib/log.ts'
+import type { Ended } from '../lib/http/metrics.ts'
+import type { Logger } from '../lib/observe/log.ts'
 
 const ALLOWED = /^[\w.:-]{1,128}$/
 const TRACE_PARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}/

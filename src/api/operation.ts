@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { ErrorBody } from '../lib/problem.ts'
+import { ErrorBody } from '../lib/http/problem.ts'
 import { RevertedMeta, revertedField } from '../reads/freshness/reverted.ts'
-import { ListingMeta } from '../reads/listings/records.ts'
+import { ListingMeta } from '../reads/lists/records.ts'
 import type { FailureName } from './openapi/failures.ts'
 import type { HeaderName } from './openapi/texts.ts'
 

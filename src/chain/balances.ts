@@ -1,6 +1,6 @@
 import { type Address, type Hex, isHex } from 'viem'
 import { balancesAbi, balancesBytecode } from '../abi/balances.generated.ts'
-import { contractFunction } from '../protocol/contract-function.ts'
+import { contractFunction } from '../protocol/abi/contract-function.ts'
 import type { Node } from './pool/failover.ts'
 import { callOfCode } from './rpc/code-call.ts'
 import { toServiceError } from './rpc/errors.ts'

@@ -1,6 +1,6 @@
 import { type ServiceError, unavailable } from '../lib/errors.ts'
+import type { RawLog } from '../protocol/abi/packed-log.ts'
 import type { Deployment } from '../protocol/chains.ts'
-import type { RawLog } from '../protocol/packed-log.ts'
 import type { Endpoint } from './endpoints/endpoint.ts'
 import type { EndpointStatus } from './endpoints/status.ts'
 import type { EndpointRegistry } from './pool/registry.ts'

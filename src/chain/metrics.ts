@@ -1,5 +1,5 @@
 import { Counter, Histogram } from 'prom-client'
-import { DURATIONS, type Metrics, show } from '../lib/metrics.ts'
+import { DURATIONS, type Metrics, show } from '../lib/observe/metrics.ts'
 import type { Chain } from './chain.ts'
 import { type EndpointStatus, endpointRanks } from './endpoints/status.ts'
 import { NodeUnreachable } from './rpc/errors.ts'

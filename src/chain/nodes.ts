@@ -1,4 +1,4 @@
-import type { Logger } from '../lib/log.ts'
+import type { Logger } from '../lib/observe/log.ts'
 import { createHead, type Head, type StoredHead } from './head.ts'
 import { createNode, type Node } from './pool/failover.ts'
 import { queryAllEndpoints } from './pool/query-all.ts'

@@ -1,4 +1,4 @@
-import { waited } from '../lib/timing.ts'
+import { waited } from '../lib/observe/timing.ts'
 import type { Chain } from './chain.ts'
 
 /** A chain that adds the time its nodes take to the timings of the request that waits for them. */

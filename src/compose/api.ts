@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { setFlagsFromString } from 'node:v8'
 import { buildApp } from '../api/app.ts'
-import type { LimitStore } from '../api/rate-limit.ts'
+import type { LimitStore } from '../api/limits/rate-limit.ts'
 import { measureChains } from '../chain/metrics.ts'
 import { environments } from '../config/environments.ts'
 import { type ConfigOf, load } from '../config/load.ts'
@@ -11,11 +11,11 @@ import { createReader } from '../db/reader.ts'
 import { defaultClaims } from '../identity/me.ts'
 import { createIdentity } from '../identity/verify.ts'
 import { type Closers, createClosers } from '../lib/lifecycle.ts'
-import { createLogger, type Logger } from '../lib/log.ts'
-import { createMetrics } from '../lib/metrics.ts'
+import { createLogger, type Logger } from '../lib/observe/log.ts'
+import { createMetrics } from '../lib/observe/metrics.ts'
+import type { Tracing } from '../lib/observe/tracing.ts'
 import { listening } from '../lib/port-taken.ts'
 import { packaged } from '../lib/root.ts'
-import type { Tracing } from '../lib/tracing.ts'
 import { createPricingClient } from '../pricing/client.ts'
 import { configureChains, knownChains } from '../protocol/chains.ts'
 import { createChanges } from '../reads/cache/resources.ts'
@@ -37,7 +37,7 @@ const openLimitStore = async (
 ): Promise<LimitStore | undefined> => {
   const { RATE_LIMIT_PER_MINUTE: most, REDIS_URL: redisUrl, JOBS_PREFIX: prefix } = config
   if (most === 0 || redisUrl === undefined) return undefined
-  const { createLimitStore } = await import('../api/limit-store.ts')
+  const { createLimitStore } = await import('../api/limits/store.ts')
   return closers.add('limits', createLimitStore({ redisUrl, prefix, log }), (it) => it.close())
 }
 

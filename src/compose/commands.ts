@@ -18,9 +18,9 @@ const text = (value: string | boolean | undefined): string | undefined =>
 
 /** Runs a command on webhook endpoints. */
 const webhooks =
-  (name: Parameters<typeof import('./webhooks.ts').runWebhooks>[0]): Command['run'] =>
+  (name: Parameters<typeof import('./webhooks/commands.ts').runWebhooks>[0]): Command['run'] =>
   async (flags, id) =>
-    (await import('./webhooks.ts')).runWebhooks(name, flags, id)
+    (await import('./webhooks/commands.ts')).runWebhooks(name, flags, id)
 
 /** Each command imports its modules when it runs, so that a process loads nothing else. */
 export const programs: Readonly<Record<string, Command>> = {

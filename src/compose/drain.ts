@@ -1,5 +1,5 @@
 import { sleep } from '../lib/lifecycle.ts'
-import type { Logger } from '../lib/log.ts'
+import type { Logger } from '../lib/observe/log.ts'
 
 /** The drain phase of a server, before it closes. */
 export type Drain = {

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http'
 import { collectDefaultMetrics, Gauge } from 'prom-client'
 import { errorText } from '../lib/errors.ts'
-import type { Logger } from '../lib/log.ts'
-import type { Metrics } from '../lib/metrics.ts'
+import type { Logger } from '../lib/observe/log.ts'
+import type { Metrics } from '../lib/observe/metrics.ts'
 import { release } from '../lib/root.ts'
 
 /** Adds the metrics that every process has: those of Node.js and the build. */

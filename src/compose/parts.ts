@@ -5,7 +5,7 @@ import { chainsOf } from '../config/parts.ts'
 import { createDatabase, type Database, type DatabaseOptions } from '../db/pool.ts'
 import { requireVersionOnceReached } from '../db/versions.ts'
 import type { Closers } from '../lib/lifecycle.ts'
-import type { Logger } from '../lib/log.ts'
+import type { Logger } from '../lib/observe/log.ts'
 import type { ChainId } from '../protocol/chains.ts'
 
 /** Opens the chains of an environment. They close with the process. */

@@ -1,6 +1,6 @@
 import closeWithGrace from 'close-with-grace'
 import { type Closers, createClosers } from '../lib/lifecycle.ts'
-import type { Logger } from '../lib/log.ts'
+import type { Logger } from '../lib/observe/log.ts'
 import { onSignals } from '../lib/signals.ts'
 
 /** The time limit of an orderly stop without its drain, in milliseconds. After it the process exits with code 1. */

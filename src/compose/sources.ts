@@ -10,7 +10,7 @@ import { type WebhooksHealth, webhooksHealth } from '../db/webhooks/endpoints.ts
 import { createSingleFlight } from '../lib/single-flight.ts'
 import type { Changes } from '../reads/cache/resources.ts'
 import { createFinality } from '../reads/freshness/finality.ts'
-import { createLists } from '../reads/listings/sources.ts'
+import { createLists } from '../reads/lists/sources.ts'
 
 /**
  * The sources that the routes of an API process read. Concurrent requests for a chain's health share one read. The

@@ -1,6 +1,6 @@
 import { nodeRequests } from '../chain/rpc/request-channel.ts'
 import { databaseStatements } from '../db/pool.ts'
-import { createTracing, type Tracing } from '../lib/tracing.ts'
+import { createTracing, type Tracing } from '../lib/observe/tracing.ts'
 
 /**
  * Traces of requests, with their calls to nodes and statements to the database. Loaded only when tracing is configured.

@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { type Claims, defaultClaims } from '../identity/me.ts'
 import { tierNames } from '../pricing/tiers.ts'
 import { type ChainFacts, type ChainId, knownChains, MAX_CHAINS } from '../protocol/chains.ts'
+import { Address20 } from '../protocol/fields/request-fields.ts'
 import { profileNames } from '../protocol/profiles.ts'
-import { Address20 } from '../protocol/request-fields.ts'
 import {
   blockNumber,
   chainId,

@@ -1,6 +1,6 @@
 import { and, desc, eq, lte, sql } from 'drizzle-orm'
 import type { Database, Handle } from './pool.ts'
-import { calibrations } from './schema-work.ts'
+import { calibrations } from './schema/work.ts'
 
 /** Sets that are kept per model: a month of daily closes. */
 const KEPT = 30

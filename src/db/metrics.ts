@@ -1,6 +1,6 @@
 import { Counter, Histogram } from 'prom-client'
 import { isUnavailable } from '../lib/errors.ts'
-import { DURATIONS, type Metrics, show } from '../lib/metrics.ts'
+import { DURATIONS, type Metrics, show } from '../lib/observe/metrics.ts'
 import { type Database, databaseStatements } from './pool.ts'
 
 /**

@@ -2,7 +2,7 @@ import { drizzle } from 'drizzle-orm/node-postgres'
 import { migrate as apply } from 'drizzle-orm/node-postgres/migrator'
 import { Client } from 'pg'
 import { OperatorError } from '../lib/errors.ts'
-import type { Logger } from '../lib/log.ts'
+import type { Logger } from '../lib/observe/log.ts'
 import { adviceOf, faultText, hasState, isOutOfReach } from './refusals.ts'
 import { migrationsFolder, migrationsOf, readApplied, versionFault } from './versions.ts'
 

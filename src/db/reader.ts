@@ -1,6 +1,6 @@
 import { errorText, isUnavailable } from '../lib/errors.ts'
 import { sleep } from '../lib/lifecycle.ts'
-import type { Logger } from '../lib/log.ts'
+import type { Logger } from '../lib/observe/log.ts'
 import type { Database } from './pool.ts'
 import { hasState } from './refusals.ts'
 

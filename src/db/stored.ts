@@ -1,10 +1,10 @@
 import { and, eq, inArray } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Hex } from 'viem'
+import type { Output } from '../protocol/abi/outputs.ts'
 import type { EntityViews, Kind } from '../protocol/entities.ts'
-import type { Output } from '../protocol/outputs.ts'
 import type { Handle } from './pool.ts'
-import * as t from './schema.ts'
+import * as t from './schema/records.ts'
 
 /* Stored entities in the shapes of the protocol's views, so that one function makes records from either source. */
 

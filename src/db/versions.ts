@@ -5,10 +5,10 @@ import { max, type SQL, sql } from 'drizzle-orm'
 import { z } from 'zod'
 import { isUnavailable, OperatorError } from '../lib/errors.ts'
 import { sleep } from '../lib/lifecycle.ts'
-import type { Logger } from '../lib/log.ts'
+import type { Logger } from '../lib/observe/log.ts'
 import { packaged } from '../lib/root.ts'
 import type { Database, Handle } from './pool.ts'
-import { schemaFloors } from './schema-index.ts'
+import { schemaFloors } from './schema/index-state.ts'
 
 /** The folder of this build's migrations. */
 export const migrationsFolder = fileURLToPath(packaged('migrations'))

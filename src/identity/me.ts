@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { upstream } from '../lib/errors.ts'
-import { Address20 } from '../protocol/request-fields.ts'
-import { Account } from '../protocol/response-fields.ts'
+import { Address20 } from '../protocol/fields/request-fields.ts'
+import { Account } from '../protocol/fields/response-fields.ts'
 
 /** The user that a bearer token identifies. */
 export const Me = z

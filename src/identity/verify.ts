@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { Agent, request } from 'undici'
 import { createConcurrencyLimit } from '../lib/concurrency-limit.ts'
 import { unauthorized, unavailable, upstream } from '../lib/errors.ts'
-import { OversizedJson, readJson } from '../lib/read-json.ts'
+import { OversizedJson, readJson } from '../lib/http/read-json.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
 import { type Claims, type Me, meOf } from './me.ts'
 

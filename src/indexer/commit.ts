@@ -37,12 +37,12 @@ import {
   rollBack,
 } from '../db/index/write.ts'
 import type { Copy, Database, Handle } from '../db/pool.ts'
-import { cursors } from '../db/schema-index.ts'
+import { cursors } from '../db/schema/index-state.ts'
 import type { StoredBlock } from '../db/stored.ts'
+import type { FeeLog, Hint } from '../protocol/abi/logs.ts'
+import type { RawLog } from '../protocol/abi/packed-log.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import { kinds } from '../protocol/entities.ts'
-import type { FeeLog, Hint } from '../protocol/logs.ts'
-import type { RawLog } from '../protocol/packed-log.ts'
 
 /** The content of one write: facts and the hints of logs, as of a block. */
 type Written = {

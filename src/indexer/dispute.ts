@@ -3,7 +3,7 @@ import { isImplausibleHead } from '../chain/endpoints/ranking.ts'
 import { type Block, getBlock, getChainId } from '../chain/rpc/requests.ts'
 import type { StoredBlock } from '../db/stored.ts'
 import { max, min } from '../lib/fixed.ts'
-import type { Logger } from '../lib/log.ts'
+import type { Logger } from '../lib/observe/log.ts'
 
 /** Decides whether a block that an endpoint denies is orphaned. */
 export type Dispute = {

@@ -15,7 +15,7 @@ import type { Database } from '../db/pool.ts'
 import { backoffMs, isLogged } from '../lib/backoff.ts'
 import { errorText } from '../lib/errors.ts'
 import { sleep } from '../lib/lifecycle.ts'
-import type { Logger } from '../lib/log.ts'
+import type { Logger } from '../lib/observe/log.ts'
 import type { Demand } from './demand.ts'
 import { createStep, type StepResult } from './step.ts'
 

@@ -6,9 +6,9 @@ import { AnchorLost, readProgress } from '../db/index/progress.ts'
 import type { Database } from '../db/pool.ts'
 import type { StoredBlock } from '../db/stored.ts'
 import { isUnavailable, ServiceError } from '../lib/errors.ts'
-import type { Logger } from '../lib/log.ts'
-import { ChainMoved, type Fetched, fetchRange, isPruned } from './range.ts'
-import { hintsOf } from './unknown-logs.ts'
+import type { Logger } from '../lib/observe/log.ts'
+import { ChainMoved, type Fetched, fetchRange, isPruned } from './reading/range.ts'
+import { hintsOf } from './reading/unknown-logs.ts'
 
 /** Reads the logs that were missing when the index was written. */
 export type LogGaps = {

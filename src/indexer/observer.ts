@@ -6,10 +6,10 @@ import { lockRefreshQueue, nextRefreshRequests, type RefreshRequest, subjectsIn 
 import { storeTokens } from '../db/index/tokens.ts'
 import type { Database } from '../db/pool.ts'
 import type { StoredBlock } from '../db/stored.ts'
-import type { Logger } from '../lib/log.ts'
+import type { Logger } from '../lib/observe/log.ts'
 import type { Token } from '../protocol/tokens.ts'
-import { createEventTokens } from './event-tokens.ts'
-import { readViews } from './read-views.ts'
+import { createEventTokens } from './reading/event-tokens.ts'
+import { readViews } from './reading/read-views.ts'
 
 export type ObserverDeps = {
   readonly chain: Chain

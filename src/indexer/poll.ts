@@ -2,7 +2,7 @@ import type { Chain } from '../chain/chain.ts'
 import { toServiceError } from '../chain/rpc/errors.ts'
 import { type Block, getBlock, getLogs } from '../chain/rpc/requests.ts'
 import type { StoredBlock } from '../db/stored.ts'
-import type { RawLog } from '../protocol/packed-log.ts'
+import type { RawLog } from '../protocol/abi/packed-log.ts'
 
 /** The state of a chain in one answer. */
 export type Poll = {

@@ -3,11 +3,11 @@ import type { Block } from '../chain/rpc/requests.ts'
 import { createdIn, type LastIds } from '../db/index/progress.ts'
 import type { DatedFact } from '../db/index/write.ts'
 import type { Database } from '../db/pool.ts'
-import type { Logger } from '../lib/log.ts'
-import { type Entity, firstExisting } from './existence.ts'
-import { absentWith, beforeFirst, DuplicateRow, findGap, MissingRow } from './gaps.ts'
-import type { Range } from './range.ts'
-import { readEntities } from './read-by-id.ts'
+import type { Logger } from '../lib/observe/log.ts'
+import { type Entity, firstExisting } from './reading/existence.ts'
+import { absentWith, beforeFirst, DuplicateRow, findGap, MissingRow } from './reading/gaps.ts'
+import type { Range } from './reading/range.ts'
+import { readEntities } from './reading/read-by-id.ts'
 
 /** A range and the state against which it is checked. */
 export type Closing = {

@@ -1,7 +1,7 @@
 import type { Chain } from '../chain/chain.ts'
 import { isUnavailable } from '../lib/errors.ts'
 import { sleep } from '../lib/lifecycle.ts'
-import type { Logger } from '../lib/log.ts'
+import type { Logger } from '../lib/observe/log.ts'
 import { startBlockFault } from '../protocol/chains.ts'
 
 /** How often the head is read again, in milliseconds: while the start block is above it, and while no node answers. */

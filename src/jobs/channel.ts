@@ -1,4 +1,4 @@
-import { createChannel } from '../lib/channel.ts'
+import { createChannel } from '../lib/observe/channel.ts'
 import type { JobName } from './queues.ts'
 
 /** Reports every attempt at a job in this process. */

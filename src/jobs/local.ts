@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events'
 import { backoffMs } from '../lib/backoff.ts'
 import { errorText, unavailable } from '../lib/errors.ts'
 import { sleep } from '../lib/lifecycle.ts'
-import type { Logger } from '../lib/log.ts'
+import type { Logger } from '../lib/observe/log.ts'
 import type { Driver, Run } from './driver.ts'
 import { type JobName, type QueueSettings, queues } from './queues.ts'
 

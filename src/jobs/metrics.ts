@@ -1,5 +1,5 @@
 import { Histogram } from 'prom-client'
-import { type Metrics, show } from '../lib/metrics.ts'
+import { type Metrics, show } from '../lib/observe/metrics.ts'
 import { jobRuns } from './channel.ts'
 import type { Waiting } from './driver.ts'
 import { type JobName, queues } from './queues.ts'

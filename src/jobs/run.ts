@@ -1,5 +1,5 @@
 import { errorText, isUnavailable } from '../lib/errors.ts'
-import type { Logger } from '../lib/log.ts'
+import type { Logger } from '../lib/observe/log.ts'
 import { createBullDriver } from './bull.ts'
 import { jobRuns } from './channel.ts'
 import type { Driver, Waiting } from './driver.ts'

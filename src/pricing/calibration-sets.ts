@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { errorText } from '../lib/errors.ts'
-import type { Logger } from '../lib/log.ts'
+import type { Logger } from '../lib/observe/log.ts'
 import { type CalibratedPair, calibrateMarket, digestOf } from './calibrations.ts'
 import type { Market } from './market/market.ts'
 import { daysBetween } from './market/series.ts'

@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import { errorText } from '../lib/errors.ts'
 import { sleep } from '../lib/lifecycle.ts'
-import type { Logger } from '../lib/log.ts'
+import type { Logger } from '../lib/observe/log.ts'
 import type { ChainId } from '../protocol/chains.ts'
 
 /**

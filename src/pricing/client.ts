@@ -2,10 +2,10 @@ import { Agent, request } from 'undici'
 import { z } from 'zod'
 import { createConcurrencyLimit } from '../lib/concurrency-limit.ts'
 import { invalid, type ServiceError, unavailable, upstream } from '../lib/errors.ts'
-import { ErrorBody } from '../lib/problem.ts'
-import { OversizedJson, readJson } from '../lib/read-json.ts'
+import { ErrorBody } from '../lib/http/problem.ts'
+import { OversizedJson, readJson } from '../lib/http/read-json.ts'
+import { truncate } from '../lib/http/truncate.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
-import { truncate } from '../lib/truncate.ts'
 import { Health, Quote, type QuoteRequest, Signer, Values, type ValuesRequest } from './messages.ts'
 
 /** Maximum size of the engine's answers in bytes. The health answer has one entry per pair. */

@@ -1,7 +1,6 @@
 import type { Hex } from 'viem'
-import type { Logger } from '../lib/log.ts'
+import type { Logger } from '../lib/observe/log.ts'
 import type { ChainId } from '../protocol/chains.ts'
-import { openAttester } from './attest.ts'
 import { type CalibrationSet, createSetReader, type FindSet, fittingPairs } from './calibration-sets.ts'
 import { calibrateMarket, createCalibrations } from './calibrations.ts'
 import { type ChainTime, createChainTimes, type SigningDeployment } from './chain-times.ts'
@@ -12,10 +11,11 @@ import { createUsdRate } from './market/usd-rate.ts'
 import type { Health, Quote, QuoteRequest, Values, ValuesRequest } from './messages.ts'
 import { createModel } from './model.ts'
 import { pairName } from './pair.ts'
-import { createQuoter } from './quote.ts'
-import { createSign } from './signing.ts'
+import { openAttester } from './quotes/attest.ts'
+import { createQuoter } from './quotes/quote.ts'
+import { createSign } from './quotes/signing.ts'
+import { createValuer } from './quotes/values.ts'
 import { classify, type TierName, tiers } from './tiers.ts'
-import { createValuer } from './values.ts'
 
 export type EngineOptions = Rates & {
   /** The signing key; without it quotes are advisory. */

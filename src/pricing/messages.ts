@@ -1,8 +1,8 @@
 import { zeroAddress } from 'viem'
 import { z } from 'zod'
 import { BodyChainId } from '../protocol/chains.ts'
-import { Address20, Bool } from '../protocol/request-fields.ts'
-import { expected } from '../protocol/units.ts'
+import { Address20, Bool } from '../protocol/fields/request-fields.ts'
+import { expected } from '../protocol/fields/units.ts'
 import { parsePair } from './pair.ts'
 
 /*

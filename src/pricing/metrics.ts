@@ -1,4 +1,4 @@
-import { type Metrics, show } from '../lib/metrics.ts'
+import { type Metrics, show } from '../lib/observe/metrics.ts'
 import type { Engine, EngineHealth } from './engine.ts'
 
 /** The day of the newest close in use, by source. */

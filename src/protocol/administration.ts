@@ -1,9 +1,9 @@
 import type { Hex } from 'viem'
 import { z } from 'zod'
 import { upstream } from '../lib/errors.ts'
+import type { Output } from './abi/outputs.ts'
 import { type ChainId, OfChain } from './chains.ts'
-import type { Output } from './outputs.ts'
-import { Account, decimal, Id, Integer, integer, Rate, UnixSeconds } from './response-fields.ts'
+import { Account, decimal, Id, Integer, integer, Rate, UnixSeconds } from './fields/response-fields.ts'
 import { statusNumbers, statusText, statusTextOf } from './statuses.ts'
 
 /* The payloads of the oracle and governance reads. `records.ts` has those of the hedge reads. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { Amount, decimal } from './fields/response-fields.ts'
 import { feeAmount } from './formulas.ts'
 import { ACTIVE, type Position } from './records.ts'
-import { Amount, decimal } from './response-fields.ts'
 
 /** Why the fee on a claim is not known. */
 const feeReasons = ['rates_unknown', 'rates_contradicted'] as const

@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { type Call, call, type Output } from './outputs.ts'
+import { type Call, call, type Output } from './abi/outputs.ts'
 
 /** The kinds of entities, events first: the others belong to events. */
 export const kinds = ['event', 'deposit', 'position'] as const

@@ -1,4 +1,4 @@
-import type { Output } from './outputs.ts'
+import type { Output } from './abi/outputs.ts'
 import { largestNotional, type Range } from './payoff.ts'
 
 /** The kinds of deployment. They differ where the specification leaves a choice. */

@@ -1,8 +1,7 @@
 import { z } from 'zod'
+import type { Output } from './abi/outputs.ts'
 import { type ChainId, type Deployment, OfChain } from './chains.ts'
 import type { EntityViews, Kind } from './entities.ts'
-import type { Output } from './outputs.ts'
-import type { Profile } from './profiles.ts'
 import {
   Account,
   Amount,
@@ -16,7 +15,8 @@ import {
   type Readable,
   TokenAddress,
   UnixSeconds,
-} from './response-fields.ts'
+} from './fields/response-fields.ts'
+import type { Profile } from './profiles.ts'
 import { statusNumbers, statusText, statusTextOf } from './statuses.ts'
 
 /*

@@ -1,8 +1,8 @@
 import type { Deployment } from './chains.ts'
 import type { Kind } from './entities.ts'
+import type { Readable } from './fields/response-fields.ts'
 import { profiles } from './profiles.ts'
 import * as record from './records.ts'
-import type { Readable } from './response-fields.ts'
 
 /* What rows of lists show in addition to the records of single reads. */
 

@@ -3,7 +3,7 @@ import type { Chain } from '../chain/chain.ts'
 import type { Queries } from '../db/queries/entities.ts'
 import { isUnavailable, unavailable } from '../lib/errors.ts'
 import { type ChainId, PathChainId } from '../protocol/chains.ts'
-import { Address20, Bytes32, PathInteger } from '../protocol/request-fields.ts'
+import { Address20, Bytes32, PathInteger } from '../protocol/fields/request-fields.ts'
 import type { Resource } from './cache/resources.ts'
 import type { Freshness } from './freshness/freshness.ts'
 

@@ -1,9 +1,9 @@
 import { type Address, getAddress } from 'viem'
 import type { ChainFacts, ChainId } from '../protocol/chains.ts'
 import type { ProfileName } from '../protocol/profiles.ts'
-import type { Accounts } from './accounts.ts'
-import type { PaymentToken } from './actions.ts'
 import { deployProtocol } from './deploy.ts'
+import type { Accounts } from './story/accounts.ts'
+import type { PaymentToken } from './story/actions.ts'
 
 /** A chain that a sandbox starts a node of. */
 export type LocalChain = ChainFacts & {

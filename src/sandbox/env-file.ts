@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeScratch } from './scratch.ts'
+import { makeScratch } from './parts/scratch.ts'
 
 /** A value as both a shell and Node read it: quoted when it has blanks or other special characters. */
 const quoted = (value: string): string => {

@@ -1,7 +1,7 @@
 import { backoffMs } from '../lib/backoff.ts'
 import { sleep } from '../lib/lifecycle.ts'
 import { PortTakenError, reportsTaken } from '../lib/port-taken.ts'
-import { type Child, startChild } from './child.ts'
+import { type Child, startChild } from './parts/child.ts'
 
 export type ServiceOptions = {
   readonly name: string

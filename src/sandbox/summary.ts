@@ -1,5 +1,5 @@
-import type { Accounts } from './accounts.ts'
-import type { ProtocolChain } from './actions.ts'
+import type { Accounts } from './story/accounts.ts'
+import type { ProtocolChain } from './story/actions.ts'
 
 /** A summary for one screen: addresses, accounts with their roles, and example calls. */
 export const summary = (

@@ -1,4 +1,4 @@
-import type { Unit } from '../protocol/units.ts'
+import type { Unit } from '../protocol/fields/units.ts'
 
 /** A description, and the unit of a number. */
 type Note = { readonly description: string; readonly unit?: Unit }

@@ -1,9 +1,9 @@
 import type { Address, Hex } from 'viem'
 import { z } from 'zod'
 import type { Chain } from '../chain/chain.ts'
+import type { Member } from '../protocol/abi/encode.ts'
 import { OfChain } from '../protocol/chains.ts'
-import type { Member } from '../protocol/encode.ts'
-import { Account, Decimal } from '../protocol/response-fields.ts'
+import { Account, Decimal } from '../protocol/fields/response-fields.ts'
 import type { Body, CompiledBuilder } from './compile.ts'
 import { Simulation, simulationRecord } from './simulation.ts'
 

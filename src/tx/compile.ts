@@ -2,9 +2,9 @@ import type { AbiFunction, AbiParameter, Address, Hex } from 'viem'
 import { z } from 'zod'
 import { erc20Abi } from '../abi/erc20.generated.ts'
 import { protocolAbi } from '../abi/protocol.generated.ts'
+import { ofItem } from '../protocol/abi/contract-function.ts'
+import { compileEncoder, type Member } from '../protocol/abi/encode.ts'
 import { BodyChainId, type ChainId } from '../protocol/chains.ts'
-import { ofItem } from '../protocol/contract-function.ts'
-import { compileEncoder, type Member } from '../protocol/encode.ts'
 import {
   Address20,
   BodyInteger,
@@ -19,7 +19,7 @@ import {
   Text,
   TokenDestination,
   uints,
-} from '../protocol/request-fields.ts'
+} from '../protocol/fields/request-fields.ts'
 import { argumentNotes } from './arguments.ts'
 import type { Builder } from './builders.ts'
 

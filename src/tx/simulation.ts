@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { clamped, Integer } from '../protocol/response-fields.ts'
+import { clamped, Integer } from '../protocol/fields/response-fields.ts'
 import { revertOf } from '../protocol/reverts/decode.ts'
 
 /** What a call would do at the newest block. */

@@ -1,4 +1,4 @@
-import { createChannel } from '../lib/channel.ts'
+import { createChannel } from '../lib/observe/channel.ts'
 import type { Posted } from './post.ts'
 
 /** Reports every attempt to deliver a webhook in this process. */

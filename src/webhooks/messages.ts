@@ -1,11 +1,11 @@
 import type { Database, Handle } from '../db/pool.ts'
 import { createFeedQueries, type FeedItem, type FeedPage } from '../db/queries/feed.ts'
 import { createSettlementQueries, type FeedSettlement } from '../db/queries/settlements.ts'
-import { subscribable } from '../db/schema-webhooks.ts'
+import { subscribable } from '../db/schema/webhooks.ts'
 import type { Endpoint } from '../db/webhooks/endpoints.ts'
 import { configuredChains } from '../protocol/chains.ts'
-import { change, cursorText } from '../reads/listings/changes.ts'
-import { settlement } from '../reads/listings/settlements.ts'
+import { change, cursorText } from '../reads/feeds/changes.ts'
+import { settlement } from '../reads/feeds/settlements.ts'
 
 /** A message to an endpoint, before it is stored. */
 export type Message = {

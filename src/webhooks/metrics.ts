@@ -1,7 +1,7 @@
 import { Histogram } from 'prom-client'
 import type { Database } from '../db/pool.ts'
 import { webhooksHealth } from '../db/webhooks/endpoints.ts'
-import { type Metrics, show } from '../lib/metrics.ts'
+import { type Metrics, show } from '../lib/observe/metrics.ts'
 import { attempts } from './channel.ts'
 
 /** Upper bounds of the buckets in seconds; an attempt takes 15 s at most. */

@@ -1,7 +1,7 @@
 import type { RouteOptions } from 'fastify'
 import { afterAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { ErrorBody } from '../../src/lib/problem.ts'
+import { ErrorBody } from '../../src/lib/http/problem.ts'
 import { hostileBodies } from '../load/bodies.ts'
 import { openApp } from '../support/app.ts'
 import { exampleBody } from '../support/example-body.ts'

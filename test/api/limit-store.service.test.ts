@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createLimitStore } from '../../src/api/limit-store.ts'
+import { createLimitStore } from '../../src/api/limits/store.ts'
 import { openApp } from '../support/app.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { refusalNames, startRefusingRedis } from '../support/refusing-redis.ts'

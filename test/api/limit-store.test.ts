@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
-import { createLimitStore } from '../../src/api/limit-store.ts'
+import { createLimitStore } from '../../src/api/limits/store.ts'
 
 const open = (redisUrl: string) => {
   const lines: string[] = []

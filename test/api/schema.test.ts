@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { envelope, listingEnvelope, pagedEnvelope, readEnvelope, route } from '../../src/api/operation.ts'
 import { serializerCompiler, validatorCompiler } from '../../src/api/schema.ts'
 import { ServiceError } from '../../src/lib/errors.ts'
-import { ErrorBody } from '../../src/lib/problem.ts'
-import { hints } from '../../src/protocol/request-fields.ts'
+import { ErrorBody } from '../../src/lib/http/problem.ts'
+import { hints } from '../../src/protocol/fields/request-fields.ts'
 
 /* How parts of a request are parsed, and how responses become texts. */
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
-import { createStreamCapacity, createStreams } from '../../src/api/streams.ts'
+import { createStreamCapacity, createStreams } from '../../src/api/streams/shared.ts'
 
 const STREAMS = 30
 const PAGES = 3

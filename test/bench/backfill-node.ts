@@ -3,8 +3,8 @@ import { createServer, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createTestClient, encodeDeployData, encodeFunctionData, http, publicActions, walletActions } from 'viem'
 import { z } from 'zod'
-import { createAccounts } from '../../src/sandbox/accounts.ts'
 import { artifact } from '../../src/sandbox/deploy.ts'
+import { createAccounts } from '../../src/sandbox/story/accounts.ts'
 
 /** A history of positions: `logsABlock` in a block, then `gap` empty blocks. */
 type History = { readonly logs: number; readonly logsABlock: number; readonly gap: number }

@@ -1,7 +1,7 @@
 import { subscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { z } from 'zod'
-import { Address20 } from '../../src/protocol/request-fields.ts'
+import { Address20 } from '../../src/protocol/fields/request-fields.ts'
 
 /*
  * The process that the backfill benchmark measures: it indexes a chain up to a block and reports the time and memory.

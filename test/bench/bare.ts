@@ -10,7 +10,7 @@ import { parseTips } from '../../src/db/queries/tips.ts'
 import type { Kind } from '../../src/protocol/entities.ts'
 import { statusText } from '../../src/protocol/statuses.ts'
 import { encodeCursor } from '../../src/reads/cursor.ts'
-import { PositionsQuery } from '../../src/reads/listings/query.ts'
+import { PositionsQuery } from '../../src/reads/lists/query.ts'
 import { chainId } from './million.ts'
 
 /*

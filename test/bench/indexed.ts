@@ -6,7 +6,7 @@ import { saveHeartbeat } from '../../src/db/index/heartbeat.ts'
 import { type DatedFact, insertFacts, moveCursor } from '../../src/db/index/write.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { createDatabase, type Handle } from '../../src/db/pool.ts'
-import { startPostgres } from '../../src/sandbox/postgres.ts'
+import { startPostgres } from '../../src/sandbox/parts/postgres.ts'
 import { heartbeatAt } from '../support/healthy-index.ts'
 
 const chainId = 8453

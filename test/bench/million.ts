@@ -6,7 +6,7 @@ import { createDatabase, type Database } from '../../src/db/pool.ts'
 import { createListings } from '../../src/db/queries/listings.ts'
 import type { ChainId } from '../../src/protocol/chains.ts'
 import { position } from '../../src/protocol/records.ts'
-import { startPostgres } from '../../src/sandbox/postgres.ts'
+import { startPostgres } from '../../src/sandbox/parts/postgres.ts'
 import {
   blockOf,
   type Plan,

@@ -9,7 +9,7 @@ import { createMarket } from '../../src/pricing/market/market.ts'
 import { MAX_RANGES, QuoteRequest } from '../../src/pricing/messages.ts'
 import { tiers } from '../../src/pricing/tiers.ts'
 import { logReturns } from '../../src/pricing/variance.ts'
-import { freePort } from '../../src/sandbox/ports.ts'
+import { freePort } from '../../src/sandbox/parts/ports.ts'
 import { engineOptions } from '../support/engine.ts'
 import { eventually } from '../support/process.ts'
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { z } from 'zod'
-import { createAccounts } from '../../src/sandbox/accounts.ts'
+import { createAccounts } from '../../src/sandbox/story/accounts.ts'
 import { npmStart, startSandboxProcess } from '../support/sandbox-process.ts'
 
 /*

@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { pino } from 'pino'
-import { startPostgres } from '../../src/sandbox/postgres.ts'
+import { startPostgres } from '../../src/sandbox/parts/postgres.ts'
 import { blockOf, seedEvent, seedPosition } from '../support/seed-index.ts'
 import { chainId, from, planOf } from './million.ts'
 import { BEFORE, openRelease, type Release } from './release.ts'

@@ -4,7 +4,7 @@ import type { NodeUnreachable } from '../../src/chain/rpc/errors.ts'
 import type { Fault } from '../../src/chain/rpc/faults.ts'
 import { nodeRequests } from '../../src/chain/rpc/request-channel.ts'
 import { getBlock, getLogs, type Request, viewCall } from '../../src/chain/rpc/requests.ts'
-import { call } from '../../src/protocol/outputs.ts'
+import { call } from '../../src/protocol/abi/outputs.ts'
 import { any, failed, many, ok, openEndpoint, refused, silence, unreachable } from '../support/open-endpoint.ts'
 
 /* What an endpoint sends and learns, with a transport of the test. */

@@ -5,7 +5,7 @@ import { createNode } from '../../src/chain/pool/failover.ts'
 import { createEndpointRegistry } from '../../src/chain/pool/registry.ts'
 import { getBlock, getChainId, viewCall } from '../../src/chain/rpc/requests.ts'
 import { ServiceError } from '../../src/lib/errors.ts'
-import { call } from '../../src/protocol/outputs.ts'
+import { call } from '../../src/protocol/abi/outputs.ts'
 import { eventually } from '../support/process.ts'
 import { type Reply, type ScriptedCall, startNode } from '../support/scripted-node.ts'
 

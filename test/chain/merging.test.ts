@@ -8,12 +8,12 @@ import {
   learnMerging,
   type Merging,
   type NotMerged,
-} from '../../src/chain/rpc/merging.ts'
-import { bytesOf, multicall } from '../../src/chain/rpc/multicall.ts'
+} from '../../src/chain/rpc/merged/merging.ts'
+import { bytesOf, multicall } from '../../src/chain/rpc/merged/multicall.ts'
+import { sendMerged } from '../../src/chain/rpc/merged/send.ts'
 import { getBlock, type Request, type ViewRequest } from '../../src/chain/rpc/requests.ts'
-import { sendMerged } from '../../src/chain/rpc/send-merged.ts'
 import type { Outcome } from '../../src/chain/rpc/transport.ts'
-import { contractFunction } from '../../src/protocol/contract-function.ts'
+import { contractFunction } from '../../src/protocol/abi/contract-function.ts'
 
 /* View calls that are merged into one call, by an endpoint whose answers a test sets. */
 

@@ -6,7 +6,7 @@ import { NodeError, NodeUnreachable } from '../../src/chain/rpc/errors.ts'
 import type { Odd } from '../../src/chain/rpc/odd.ts'
 import { nodeRequests } from '../../src/chain/rpc/request-channel.ts'
 import type { Outcome } from '../../src/chain/rpc/transport.ts'
-import { createMetrics } from '../../src/lib/metrics.ts'
+import { createMetrics } from '../../src/lib/observe/metrics.ts'
 import { partOfChain } from '../support/fake-log-chain.ts'
 
 type EndpointStatus = ChainStatus['endpoints'][number]

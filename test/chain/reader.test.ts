@@ -4,8 +4,8 @@ import { createReader, createUncachedReader } from '../../src/chain/read.ts'
 import { NodeError } from '../../src/chain/rpc/errors.ts'
 import type { Request } from '../../src/chain/rpc/requests.ts'
 import type { Outcome } from '../../src/chain/rpc/transport.ts'
-import type { Call } from '../../src/protocol/outputs.ts'
-import type { Slot } from '../../src/protocol/slots.ts'
+import type { Call } from '../../src/protocol/abi/outputs.ts'
+import type { Slot } from '../../src/protocol/abi/slots.ts'
 
 /* Which views are sent, when, and which of them together, with a node and a clock of the test. */
 

@@ -2,7 +2,7 @@ import type { Hex } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { parseLogs } from '../../src/chain/rpc/log-shape.ts'
 import { extractLogs } from '../../src/chain/rpc/scan-logs.ts'
-import { PackedLog, type RawLog } from '../../src/protocol/packed-log.ts'
+import { PackedLog, type RawLog } from '../../src/protocol/abi/packed-log.ts'
 
 /* Which forms of logs the scan reads, and which it leaves to `JSON.parse`. */
 

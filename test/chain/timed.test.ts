@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { timed } from '../../src/chain/timed.ts'
 import { sleep } from '../../src/lib/lifecycle.ts'
-import { serverTiming, type Timings, withTimings } from '../../src/lib/timing.ts'
+import { serverTiming, type Timings, withTimings } from '../../src/lib/observe/timing.ts'
 import { partOfChain } from '../support/fake-log-chain.ts'
 
 beforeEach(() => void vi.useFakeTimers())

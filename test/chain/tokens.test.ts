@@ -3,7 +3,7 @@ import { getAddress, type Hex, numberToHex, stringToHex, zeroAddress } from 'vie
 import { expect, onTestFinished, test } from 'vitest'
 import { createChain } from '../../src/chain/chain.ts'
 import { createTokens } from '../../src/chain/tokens.ts'
-import { createEventTokens } from '../../src/indexer/event-tokens.ts'
+import { createEventTokens } from '../../src/indexer/reading/event-tokens.ts'
 import type { Deployment } from '../../src/protocol/chains.ts'
 import { type ScriptedCall, startNode } from '../support/scripted-node.ts'
 import { seedDeployment, seedToken } from '../support/seed-index.ts'

@@ -2,7 +2,7 @@ import { breakEven, capacityOf, costOf, greatestPayout, netPayout, payoutAt, typ
 import { maxUint256 } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { profileNames, profiles } from '../../src/protocol/profiles.ts'
-import { createRandom } from '../../src/sandbox/random.ts'
+import { createRandom } from '../../src/sandbox/story/random.ts'
 import { byForm, seed } from '../support/repetitions.ts'
 import { DAI, DAY, fees, type NewEvent, USDC, useProtocol } from '../support/use-protocol.ts'
 

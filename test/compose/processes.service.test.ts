@@ -8,7 +8,7 @@ import { environments } from '../../src/config/environments.ts'
 import { load } from '../../src/config/load.ts'
 import { databaseStatements } from '../../src/db/pool.ts'
 import { type Closers, createClosers } from '../../src/lib/lifecycle.ts'
-import { freePort } from '../../src/sandbox/ports.ts'
+import { freePort } from '../../src/sandbox/parts/ports.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 /*

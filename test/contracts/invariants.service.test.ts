@@ -1,7 +1,7 @@
 import { type Address, maxUint256 } from 'viem'
 import { expect, inject, test } from 'vitest'
 import { min } from '../../src/lib/fixed.ts'
-import { createRandom } from '../../src/sandbox/random.ts'
+import { createRandom } from '../../src/sandbox/story/random.ts'
 import { deployHostileToken, type Manner, manners } from '../support/hostile-token.ts'
 import { createLedger, type Pool, poolBalance } from '../support/ledger.ts'
 import { type Action, createRandomActions } from '../support/random-actions.ts'

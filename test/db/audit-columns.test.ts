@@ -1,9 +1,9 @@
 import { getTableColumns, getTableName, is } from 'drizzle-orm'
 import { PgTable } from 'drizzle-orm/pg-core'
 import { expect, test } from 'vitest'
-import { auditedColumns, auditedTables } from '../../src/db/index/audit-columns.ts'
-import * as schema from '../../src/db/schema.ts'
-import * as index from '../../src/db/schema-index.ts'
+import { auditedColumns, auditedTables } from '../../src/db/index/audit/columns.ts'
+import * as index from '../../src/db/schema/index-state.ts'
+import * as schema from '../../src/db/schema/records.ts'
 
 /**
  * Tables whose columns are not compared with the rows of entities, and what they hold: most are of the service's own work,

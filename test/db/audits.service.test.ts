@@ -1,11 +1,19 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { tablesOf } from '../../src/db/index/audit-rows.ts'
-import { blockAfter, idsIn, readAudit, readPart, readSlice, type Slice, saveSlice } from '../../src/db/index/audits.ts'
+import { tablesOf } from '../../src/db/index/audit/rows.ts'
+import {
+  blockAfter,
+  idsIn,
+  readAudit,
+  readPart,
+  readSlice,
+  type Slice,
+  saveSlice,
+} from '../../src/db/index/audit/runs.ts'
 import { insertSettlements } from '../../src/db/index/settlements.ts'
 import { addAnchor, moveCursor } from '../../src/db/index/write.ts'
 import type { Database } from '../../src/db/pool.ts'
-import { chainObservations } from '../../src/db/schema.ts'
+import { chainObservations } from '../../src/db/schema/records.ts'
 import { blockColumns } from '../../src/db/stored.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'

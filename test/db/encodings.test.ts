@@ -5,8 +5,8 @@ import { expect, test } from 'vitest'
 import { asRows, copyMany, insertMany } from '../../src/db/bulk.ts'
 import { copyRows } from '../../src/db/copy-rows.ts'
 import type { Handle } from '../../src/db/pool.ts'
-import { deposits, events, feeRates, tokens } from '../../src/db/schema.ts'
-import { refreshQueue, upgrades } from '../../src/db/schema-index.ts'
+import { refreshQueue, upgrades } from '../../src/db/schema/index-state.ts'
+import { deposits, events, feeRates, tokens } from '../../src/db/schema/records.ts'
 
 const HEADER = '5047434f50590aff0d0a000000000000000000'
 

@@ -13,8 +13,14 @@ import {
   requestSweep,
 } from '../../src/db/index/refresh-queue.ts'
 import type { Database } from '../../src/db/pool.ts'
-import { depositObservations, deposits, eventObservations, events, positionObservations } from '../../src/db/schema.ts'
-import { refreshQueue } from '../../src/db/schema-index.ts'
+import { refreshQueue } from '../../src/db/schema/index-state.ts'
+import {
+  depositObservations,
+  deposits,
+  eventObservations,
+  events,
+  positionObservations,
+} from '../../src/db/schema/records.ts'
 import { sleep } from '../../src/lib/lifecycle.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'

@@ -10,7 +10,7 @@ import {
   removeEndpoint,
   webhooksHealth,
 } from '../../src/db/webhooks/endpoints.ts'
-import { createMetrics } from '../../src/lib/metrics.ts'
+import { createMetrics } from '../../src/lib/observe/metrics.ts'
 import { attempts } from '../../src/webhooks/channel.ts'
 import { createWebhookJobs } from '../../src/webhooks/jobs.ts'
 import { measureWebhooks } from '../../src/webhooks/metrics.ts'

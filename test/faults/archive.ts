@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { encodeDeployData, encodeFunctionData, getAddress } from 'viem'
 import { z } from 'zod'
-import { createAccounts } from '../../src/sandbox/accounts.ts'
-import { startAnvil } from '../../src/sandbox/anvil.ts'
 import { artifact } from '../../src/sandbox/deploy.ts'
+import { startAnvil } from '../../src/sandbox/parts/anvil.ts'
+import { createAccounts } from '../../src/sandbox/story/accounts.ts'
 import { createRpc, hex } from './rpc.ts'
 
 /** Positions of the archive. */

@@ -1,10 +1,10 @@
 import { getAddress } from 'viem'
 import type { ChainId } from '../../src/protocol/chains.ts'
 import type { ProfileName } from '../../src/protocol/profiles.ts'
-import { createAccounts } from '../../src/sandbox/accounts.ts'
-import { startAnvil } from '../../src/sandbox/anvil.ts'
 import type { SandboxChain } from '../../src/sandbox/chain.ts'
 import { deployProtocol } from '../../src/sandbox/deploy.ts'
+import { startAnvil } from '../../src/sandbox/parts/anvil.ts'
+import { createAccounts } from '../../src/sandbox/story/accounts.ts'
 import { factsOf } from '../support/known-chains.ts'
 
 /**

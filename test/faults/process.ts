@@ -1,4 +1,4 @@
-import { type Child, startChild } from '../../src/sandbox/child.ts'
+import { type Child, startChild } from '../../src/sandbox/parts/child.ts'
 import { builtCommand } from '../support/built.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort } from '../../src/sandbox/ports.ts'
+import { freePort } from '../../src/sandbox/parts/ports.ts'
 import type { Index } from './rig.ts'
 
 /** Longest that a client of the rig waits, in milliseconds. */

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
-import type { AuditedRow, IndexedRows } from '../../src/db/index/audit-rows.ts'
+import type { AuditedRow, IndexedRows } from '../../src/db/index/audit/rows.ts'
 import { observationRows } from '../../src/db/index/observations.ts'
 import { compareRows } from '../../src/indexer/audit/compare.ts'
 import { Failure } from '../support/script.ts'

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
-import type { Part } from '../../src/db/index/audits.ts'
+import type { Part } from '../../src/db/index/audit/runs.ts'
 import { observationRows } from '../../src/db/index/observations.ts'
 import type { Database } from '../../src/db/pool.ts'
 import { compareUntilConfirmed } from '../../src/indexer/audit/confirm.ts'

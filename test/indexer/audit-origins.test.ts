@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { AuditedRow, IndexedRows } from '../../src/db/index/audit-rows.ts'
+import type { AuditedRow, IndexedRows } from '../../src/db/index/audit/rows.ts'
 import { observationRows } from '../../src/db/index/observations.ts'
 import { compareOrigins } from '../../src/indexer/audit/origins.ts'
 import { blockOf, type Plan, seedRows, seedToken } from '../support/seed-index.ts'

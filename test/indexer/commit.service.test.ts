@@ -3,7 +3,7 @@ import { changesAfter, newestChange } from '../../src/db/changes/changes.ts'
 import { readProgress } from '../../src/db/index/progress.ts'
 import type { Database } from '../../src/db/pool.ts'
 import { createCommits } from '../../src/indexer/commit.ts'
-import type { Hint } from '../../src/protocol/logs.ts'
+import type { Hint } from '../../src/protocol/abi/logs.ts'
 import {
   CHAIN,
   hintAt,

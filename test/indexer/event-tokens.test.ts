@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { type Batch, flatten, unflatten } from '../../src/chain/rpc/batch.ts'
 import { NodeError } from '../../src/chain/rpc/errors.ts'
 import type { Request } from '../../src/chain/rpc/requests.ts'
-import { createEventTokens } from '../../src/indexer/event-tokens.ts'
+import { createEventTokens } from '../../src/indexer/reading/event-tokens.ts'
 import { partOfChain } from '../support/fake-log-chain.ts'
 import { seedDeployment, seedToken } from '../support/seed-index.ts'
 

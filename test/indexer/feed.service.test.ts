@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeEach, expect, inject, test } from 'vitest'
 import { createFeedQueries, type FeedCursor, subjectTypes } from '../../src/db/queries/feed.ts'
-import { createRandom } from '../../src/sandbox/random.ts'
+import { createRandom } from '../../src/sandbox/story/random.ts'
 import { openApp } from '../support/app.ts'
 import { openIndexSteps } from '../support/index-steps.ts'
 import { createLedger } from '../support/ledger.ts'

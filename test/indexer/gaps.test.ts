@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { absentWith, beforeFirst, DuplicateRow, findGap } from '../../src/indexer/gaps.ts'
-import type { Fact } from '../../src/protocol/logs.ts'
+import { absentWith, beforeFirst, DuplicateRow, findGap } from '../../src/indexer/reading/gaps.ts'
+import type { Fact } from '../../src/protocol/abi/logs.ts'
 
 const hash = `0x${'11'.repeat(32)}` as const
 const deposits = (...ids: readonly bigint[]): Fact[] =>

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Block } from '../../src/chain/rpc/requests.ts'
-import { ChainMoved, fetchRange, fetchTip } from '../../src/indexer/range.ts'
-import type { RawLog } from '../../src/protocol/packed-log.ts'
+import { ChainMoved, fetchRange, fetchTip } from '../../src/indexer/reading/range.ts'
+import type { RawLog } from '../../src/protocol/abi/packed-log.ts'
 import { createFakeChain, type Emitted, type FakeChain } from '../support/fake-log-chain.ts'
 
 /* Ranges over a chain in memory. */

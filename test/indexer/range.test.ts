@@ -3,7 +3,7 @@ import { encodeAbiParameters, encodeEventTopics, numberToHex, pad, parseAbiParam
 import { afterEach, expect, test } from 'vitest'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
 import { createChain } from '../../src/chain/chain.ts'
-import { fetchRange } from '../../src/indexer/range.ts'
+import { fetchRange } from '../../src/indexer/reading/range.ts'
 import { factsOf } from '../support/known-chains.ts'
 import { type ScriptedCall, startScriptedNode } from '../support/scripted-node.ts'
 

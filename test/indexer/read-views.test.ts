@@ -5,7 +5,7 @@ import type { Chain } from '../../src/chain/chain.ts'
 import { NodeError } from '../../src/chain/rpc/errors.ts'
 import type { Outcome } from '../../src/chain/rpc/transport.ts'
 import type { RefreshSubject } from '../../src/db/index/refresh-queue.ts'
-import { readViews } from '../../src/indexer/read-views.ts'
+import { readViews } from '../../src/indexer/reading/read-views.ts'
 import { createFakeChain, type FakeChain } from '../support/fake-log-chain.ts'
 import { type Plan, seedDeposit, seedEvent, seedPosition, seedToken } from '../support/seed-index.ts'
 

@@ -1,7 +1,7 @@
 import { type Hex, toEventSelector, toHex } from 'viem'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { deployedLogsAbi, protocolAbi } from '../../src/abi/protocol.generated.ts'
-import { logTopics } from '../../src/protocol/logs.ts'
+import { logTopics } from '../../src/protocol/abi/logs.ts'
 import { openIndexSteps } from '../support/index-steps.ts'
 import type { World } from '../support/indexing.ts'
 import { ownerCalls } from '../support/owner-calls.ts'

@@ -1,6 +1,6 @@
 import { type Hex, numberToHex } from 'viem'
 import { expect, test } from 'vitest'
-import { hintsOf } from '../../src/indexer/unknown-logs.ts'
+import { hintsOf } from '../../src/indexer/reading/unknown-logs.ts'
 
 const word = (value: number): Hex => numberToHex(value, { size: 32 })
 const dataOf = (...values: readonly number[]): Hex => `0x${values.map((value) => word(value).slice(2)).join('')}`

@@ -5,7 +5,7 @@ import { measureJobs } from '../../src/jobs/metrics.ts'
 import { type JobName, queues } from '../../src/jobs/queues.ts'
 import { createJobs, type Jobs } from '../../src/jobs/run.ts'
 import { sleep } from '../../src/lib/lifecycle.ts'
-import { createMetrics } from '../../src/lib/metrics.ts'
+import { createMetrics } from '../../src/lib/observe/metrics.ts'
 
 /* Jobs in this process, by a clock of the test. */
 

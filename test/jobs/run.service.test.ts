@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { type QueueSettings, queues } from '../../src/jobs/queues.ts'
 import { createJobs, type Jobs } from '../../src/jobs/run.ts'
 import { sleep } from '../../src/lib/lifecycle.ts'
-import { createLogger } from '../../src/lib/log.ts'
+import { createLogger } from '../../src/lib/observe/log.ts'
 import { MAX_CHAINS } from '../../src/protocol/chains.ts'
 import { startLine } from '../support/line.ts'
 import { startTestRedis, type TestService } from '../support/services.ts'

@@ -11,7 +11,7 @@ import {
   unavailable,
   upstream,
 } from '../../src/lib/errors.ts'
-import { problem } from '../../src/lib/problem.ts'
+import { problem } from '../../src/lib/http/problem.ts'
 
 test('the text of a thrown value is never empty', async () => {
   expect(errorText(new Error('no'))).toBe('no')

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { closesHalfOpen } from '../../src/lib/half-open.ts'
+import { closesHalfOpen } from '../../src/lib/http/half-open.ts'
 
 /** More than the buffers of a connection take. */
 const LARGE_BYTES = 16_777_216

@@ -2,8 +2,8 @@ import { request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import fastify from 'fastify'
 import { expect, test } from 'vitest'
-import { createRequestMetrics, type Ended, onEnd } from '../../src/lib/http-metrics.ts'
-import { createMetrics } from '../../src/lib/metrics.ts'
+import { createRequestMetrics, type Ended, onEnd } from '../../src/lib/http/metrics.ts'
+import { createMetrics } from '../../src/lib/observe/metrics.ts'
 
 const NAME = 'fx_http_request_duration_seconds'
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 
 const PROGRAM = `
-import { createLogger } from './src/lib/log.ts'
+import { createLogger } from './src/lib/observe/log.ts'
 const log = createLogger({ level: 'warn', process: 'test', secrets: ['hunter22'], fd: Number(process.argv[1]) })
 log.info('less than the level')
 log.warn({ fault: 'postgres://u:hunter22@db', signedTx: '0x1', privateKey: '0x2', body: { signedTx: '0x3', authorization: '6' },

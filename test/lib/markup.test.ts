@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { escapeMarkup } from '../../src/lib/markup.ts'
+import { escapeMarkup } from '../../src/lib/http/markup.ts'
 
 test.each([
   [`<a href="x" title='y'>&amp;</a>`, '&lt;a href=&quot;x&quot; title=&#39;y&#39;&gt;&amp;amp;&lt;/a&gt;'],

@@ -4,8 +4,8 @@ import { pino } from 'pino'
 import { Gauge } from 'prom-client'
 import { afterEach, expect, test } from 'vitest'
 import { serveMetrics } from '../../src/compose/metrics-server.ts'
-import { createChannel } from '../../src/lib/channel.ts'
-import { createMetrics, show } from '../../src/lib/metrics.ts'
+import { createChannel } from '../../src/lib/observe/channel.ts'
+import { createMetrics, show } from '../../src/lib/observe/metrics.ts'
 
 const log = pino({ level: 'silent' })
 const host = '127.0.0.1'

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
-import { createOutageLog } from '../../src/lib/outage-log.ts'
+import { createOutageLog } from '../../src/lib/observe/outage-log.ts'
 
 const open = () => {
   const lines: { msg: string; fault?: string; failures?: number; downMs?: number }[] = []

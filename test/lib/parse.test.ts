@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import type { ServiceError } from '../../src/lib/errors.ts'
-import { parseInput, refusal, safeParse } from '../../src/lib/parse.ts'
+import { parseInput, refusal, safeParse } from '../../src/lib/http/parse.ts'
 
 const schema = z.strictObject({ amounts: z.array(z.string({ error: 'expected text' })) })
 

@@ -1,7 +1,7 @@
 import { deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { readJson } from '../../src/lib/read-json.ts'
-import { truncate } from '../../src/lib/truncate.ts'
+import { readJson } from '../../src/lib/http/read-json.ts'
+import { truncate } from '../../src/lib/http/truncate.ts'
 
 const MAX = 65_536
 

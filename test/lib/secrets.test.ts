@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createScrub, credentialsOf, partsOf } from '../../src/lib/secrets.ts'
+import { createScrub, credentialsOf, partsOf } from '../../src/lib/observe/secrets.ts'
 
 test('the secret parts of a node URL are the whole URL, its host and every part that may be a key', () => {
   const url = 'https://k3y.base.example/v3/0123456789abcdef?apikey=fedcba98%2B76543210'

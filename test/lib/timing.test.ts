@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { sleep } from '../../src/lib/lifecycle.ts'
-import { serverTiming, type Timings, waited, withTimings } from '../../src/lib/timing.ts'
+import { serverTiming, type Timings, waited, withTimings } from '../../src/lib/observe/timing.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())

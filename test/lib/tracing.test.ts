@@ -3,8 +3,8 @@ import { createServer } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { trace } from '@opentelemetry/api'
 import { expect, onTestFinished, test } from 'vitest'
-import { createChannel } from '../../src/lib/channel.ts'
-import { createTracing } from '../../src/lib/tracing.ts'
+import { createChannel } from '../../src/lib/observe/channel.ts'
+import { createTracing } from '../../src/lib/observe/tracing.ts'
 
 type Span = {
   readonly traceId: string

@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import { webhookTypes } from '../../src/db/schema-webhooks.ts'
+import { webhookTypes } from '../../src/db/schema/webhooks.ts'
 import { addEndpoint } from '../../src/db/webhooks/endpoints.ts'
 import { createVault, newSecret } from '../../src/webhooks/secrets.ts'
 import { openDatabase } from '../support/open-database.ts'

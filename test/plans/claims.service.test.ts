@@ -1,7 +1,7 @@
 import type { Hex } from 'viem'
 import { expect, inject, onTestFinished, test } from 'vitest'
 import type { Plan } from '../../src/plans/answer/schema.ts'
-import { Portfolio } from '../../src/reads/listings/portfolio-records.ts'
+import { Portfolio } from '../../src/reads/portfolio/records.ts'
 import { chainOf } from '../../src/reads/read.ts'
 import { openApp } from '../support/app.ts'
 import { createTestDatabase } from '../support/database.ts'

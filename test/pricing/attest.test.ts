@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { getAddress, isHex, recoverMessageAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { openAttester } from '../../src/pricing/attest.ts'
+import { openAttester } from '../../src/pricing/quotes/attest.ts'
 import { attestationMessage } from '../../src/protocol/attestation.ts'
 import { testKeys } from '../../src/protocol/test-keys.ts'
 import { cedi, openQuoter, quotingTime } from '../support/quoter.ts'

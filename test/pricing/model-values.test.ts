@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { deriveInputs, type Inputs } from '../../src/pricing/inputs.ts'
 import { createModel, type PairModel } from '../../src/pricing/model.ts'
-import { createQuoter } from '../../src/pricing/quote.ts'
-import { createValuer } from '../../src/pricing/values.ts'
+import { deriveInputs, type Inputs } from '../../src/pricing/quotes/inputs.ts'
+import { createQuoter } from '../../src/pricing/quotes/quote.ts'
+import { createValuer } from '../../src/pricing/quotes/values.ts'
 import { ewmaVolatility, logReturns } from '../../src/pricing/variance.ts'
 
 /* Which of two similar facts a value, a model and its inputs show, by a market whose facts all differ. */

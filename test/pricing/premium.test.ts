@@ -9,7 +9,7 @@ import {
   sixRound,
   snapRate,
   widthOf,
-} from '../../src/pricing/premium.ts'
+} from '../../src/pricing/quotes/premium.ts'
 import { payoff } from '../../src/protocol/payoff.ts'
 
 const cedi = { initialRate: 11_400_000n, strike: 12_000_000n, payoutCap: 13_500_000n }

@@ -1,7 +1,7 @@
 import { encodeAbiParameters, encodeFunctionData, parseAbi, parseAbiParameters } from 'viem'
 import { describe, expect, it } from 'vitest'
-import { contractFunction, functionsOf, ofItem, selectorOf } from '../../src/protocol/contract-function.ts'
-import { compileEncoder } from '../../src/protocol/encode.ts'
+import { contractFunction, functionsOf, ofItem, selectorOf } from '../../src/protocol/abi/contract-function.ts'
+import { compileEncoder } from '../../src/protocol/abi/encode.ts'
 
 const address = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 const bytes32 = `0x${'Ab'.repeat(32)}` as const

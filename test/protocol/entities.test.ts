@@ -1,11 +1,11 @@
 import { encodeAbiParameters, encodeFunctionData, keccak256, numberToHex, toBytes } from 'viem'
 import { describe, expect, it } from 'vitest'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
+import { call } from '../../src/protocol/abi/outputs.ts'
+import { ownerSlot, pendingOwnerSlot } from '../../src/protocol/abi/slots.ts'
 import { entities, entityCalls, identityCall, kinds, memberKinds, ownerOf } from '../../src/protocol/entities.ts'
-import { call } from '../../src/protocol/outputs.ts'
-import { ownerSlot, pendingOwnerSlot } from '../../src/protocol/slots.ts'
+import { MAX_TEXT } from '../../src/protocol/fields/text.ts'
 import { statusNumbers, statusText, statusTextOf } from '../../src/protocol/statuses.ts'
-import { MAX_TEXT } from '../../src/protocol/text.ts'
 import { configuredTokens } from '../../src/protocol/tokens.ts'
 
 const [one, two] = ['0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'] as const

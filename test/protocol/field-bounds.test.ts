@@ -11,9 +11,9 @@ import {
   PageLimit,
   scalarsAtMost,
   Text,
-} from '../../src/protocol/request-fields.ts'
-import { clamped } from '../../src/protocol/response-fields.ts'
-import { cutText, MAX_TEXT } from '../../src/protocol/text.ts'
+} from '../../src/protocol/fields/request-fields.ts'
+import { clamped } from '../../src/protocol/fields/response-fields.ts'
+import { cutText, MAX_TEXT } from '../../src/protocol/fields/text.ts'
 
 /* Fields of requests and answers at both sides of their bounds. */
 

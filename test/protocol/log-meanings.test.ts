@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { decodeLog, feeLogsIn } from '../../src/protocol/logs.ts'
-import { PackedLog } from '../../src/protocol/packed-log.ts'
+import { decodeLog, feeLogsIn } from '../../src/protocol/abi/logs.ts'
+import { PackedLog } from '../../src/protocol/abi/packed-log.ts'
 import { encode, followed, origin } from '../support/random-logs.ts'
 
 const address = `0x${'ab'.repeat(20)}` as const

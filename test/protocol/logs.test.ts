@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { type AbiEvent, decodeEventLog, type Hex, toEventSelector } from 'viem'
 import { expect, test } from 'vitest'
-import { decodeLog, isKnownTopic, logTopics } from '../../src/protocol/logs.ts'
+import { decodeLog, isKnownTopic, logTopics } from '../../src/protocol/abi/logs.ts'
 import { argsOf, emitted, encode, followed, origin } from '../support/random-logs.ts'
 
 const lower = (value: unknown): unknown =>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { PackedLog } from '../../src/protocol/packed-log.ts'
+import { PackedLog } from '../../src/protocol/abi/packed-log.ts'
 
 const address = `0x${'1'.repeat(40)}` as const
 const shared = { address, blockNumber: 7n, blockHash: '0xb1', blockTimestamp: 9n, logIndex: 3 } as const

@@ -12,14 +12,14 @@ import {
 import { describe, expect, test } from 'vitest'
 import { erc20Abi } from '../../src/abi/erc20.generated.ts'
 import { deployedLogsAbi, protocolAbi } from '../../src/abi/protocol.generated.ts'
-import type { RawLog } from '../../src/protocol/packed-log.ts'
+import type { RawLog } from '../../src/protocol/abi/packed-log.ts'
 import {
   effectsOf,
   MAX_LOGS,
   MAX_OPERATIONS,
   MAX_UNKNOWN_BYTES,
   MAX_UNKNOWN_LOGS,
-} from '../../src/protocol/receipt-logs.ts'
+} from '../../src/protocol/abi/receipt-logs.ts'
 import { factsOf } from '../support/known-chains.ts'
 import { byForm, seed } from '../support/repetitions.ts'
 

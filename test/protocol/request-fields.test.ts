@@ -10,7 +10,7 @@ import {
   PathInteger,
   Selector,
   uints,
-} from '../../src/protocol/request-fields.ts'
+} from '../../src/protocol/fields/request-fields.ts'
 
 const notIntegers = ['0x2105', '1e1', '', ' 5', '5 ', '5.0', '-1', '+1', '１', '0b1', 'NaN', '1_000', '\n1']
 

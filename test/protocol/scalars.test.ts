@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { scalarOf } from '../../src/protocol/scalars.ts'
+import { scalarOf } from '../../src/protocol/fields/scalars.ts'
 
 const most = Number.MAX_SAFE_INTEGER
 

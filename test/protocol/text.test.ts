@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { encodeAbiParameters, encodeFunctionResult, toEventSelector, zeroAddress } from 'viem'
 import { expect, test } from 'vitest'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
-import { decodeLog } from '../../src/protocol/logs.ts'
-import { call } from '../../src/protocol/outputs.ts'
+import { decodeLog } from '../../src/protocol/abi/logs.ts'
+import { call } from '../../src/protocol/abi/outputs.ts'
 
 const created = protocolAbi.find((item) => item.type === 'event' && item.name === 'EventCreated')
 if (created?.type !== 'event') throw new Error('the protocol has a log EventCreated')

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { expected, type Unit } from '../../src/protocol/units.ts'
+import { expected, type Unit } from '../../src/protocol/fields/units.ts'
 
 const cases: readonly (readonly [Unit, unknown, boolean, string])[] = [
   ['rate', 11.4, true, 'expected a rate times 1e6, an integer in quotes: 11.4 is "11400000"'],

@@ -1,7 +1,7 @@
 import { zeroAddress } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import type { ListingMeta } from '../../src/reads/listings/records.ts'
+import type { ListingMeta } from '../../src/reads/lists/records.ts'
 import { openApp } from '../support/app.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { portfoliosOf } from '../../src/reads/listings/portfolio.ts'
-import type { ListSources } from '../../src/reads/listings/sources.ts'
+import type { ListSources } from '../../src/reads/lists/sources.ts'
+import { portfoliosOf } from '../../src/reads/portfolio/portfolio.ts'
 import { heldRows, listRow, listSources, tipOf } from '../support/list-sources.ts'
 import { walletOf } from '../support/seed-index.ts'
 

@@ -4,9 +4,9 @@ import { z } from 'zod'
 import { unavailable } from '../../src/lib/errors.ts'
 import { MAX_RANGES, type ValuesRequest } from '../../src/pricing/messages.ts'
 import { worstCasePayout } from '../../src/protocol/payoff.ts'
-import type { Row } from '../../src/reads/listings/records.ts'
-import { PositionRow } from '../../src/reads/listings/records.ts'
-import { withValues } from '../../src/reads/listings/values.ts'
+import type { Row } from '../../src/reads/lists/records.ts'
+import { PositionRow } from '../../src/reads/lists/records.ts'
+import { withValues } from '../../src/reads/lists/values.ts'
 import { openQuoter, quotingTime } from '../support/quoter.ts'
 
 /* Rows of positions with the values of the engine. The rows have the terms of their events, as rows of a page do. */

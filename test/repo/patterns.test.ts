@@ -13,7 +13,7 @@ type Pattern = { readonly source: string; readonly flags: string; readonly at: s
 
 /** Patterns that are assembled at run time, by file: an example of each. */
 const composed: Readonly<Record<string, string>> = {
-  'lib/secrets.ts': String.raw`https:\/\/base\.example\/v3\/0123456789abcdef|base\.example|0123456789abcdef`,
+  'lib/observe/secrets.ts': String.raw`https:\/\/base\.example\/v3\/0123456789abcdef|base\.example|0123456789abcdef`,
 }
 
 const literal = (node: ts.RegularExpressionLiteral): Omit<Pattern, 'at'> => {

@@ -53,8 +53,8 @@ test.each(Object.entries(recipes))('the recipe "%s" lists the files that a chang
 
 test('a copy that follows every recipe describes and decodes what they add', async () => {
   const script = `import { runOpenapi } from './src/compose/api.ts'
-    import { decodeLog } from './src/protocol/logs.ts'
-    import { auditedColumns } from './src/db/index/audit-columns.ts'
+    import { decodeLog } from './src/protocol/abi/logs.ts'
+    import { auditedColumns } from './src/db/index/audit/columns.ts'
     import { entityCalls } from './src/protocol/entities.ts'
     import { actions } from './src/plans/actions/table.ts'
     import { summaryOf } from './src/plans/answer/summary.ts'
@@ -102,8 +102,8 @@ test('a copy that follows every recipe serves the new metric, and can subscribe 
   const script = `import Fastify from 'fastify'
     import { metrics as measured } from './src/api/plugins/metrics.ts'
     import { programs } from './src/compose/commands.ts'
-    import { webhookTypes } from './src/db/schema-webhooks.ts'
-    import { createMetrics } from './src/lib/metrics.ts'
+    import { webhookTypes } from './src/db/schema/webhooks.ts'
+    import { createMetrics } from './src/lib/observe/metrics.ts'
     const metrics = createMetrics()
     const waits = { counts: () => ({ open: 0, refused: 3 }) }
     await Fastify().register(measured, { metrics, waits, access() {}, streams: [], limit: null, refused: {} })

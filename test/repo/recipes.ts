@@ -26,7 +26,7 @@ export const recipes: Readonly<Record<string, readonly Edit[]>> = {
   ],
   'Add a type of webhook': [
     {
-      file: 'src/db/schema-webhooks.ts',
+      file: 'src/db/schema/webhooks.ts',
       anchor: "'event.changed': { feed: 'event', filters: ['events'] },",
       text: `
   'protocol.changed': { feed: 'protocol', filters: [] },`,
@@ -169,7 +169,7 @@ export const exampleToken = subject<OfId>()({
     },
     {
       file: 'src/db/queries/entities.ts',
-      anchor: "import * as t from '../schema.ts'",
+      anchor: "import * as t from '../schema/records.ts'",
       text: `
 import { exampleTokenOf, rowsById } from '../stored.ts'`,
     },
@@ -185,7 +185,7 @@ import { exampleTokenOf, rowsById } from '../stored.ts'`,
     },
     {
       file: 'src/db/stored.ts',
-      anchor: "import * as t from './schema.ts'",
+      anchor: "import * as t from './schema/records.ts'",
       text: `
 
 /** An event's token in the shape of its view. */
@@ -209,7 +209,7 @@ export const exampleTokenOf = (seen: ObservationRow<'event'>) => ({
   ],
   'Follow another log': [
     {
-      file: 'src/protocol/logs.ts',
+      file: 'src/protocol/abi/logs.ts',
       anchor: "  Paused: touchesAll('chain'),",
       text: `
   OracleAdded: touchesAll('chain'),`,
@@ -217,7 +217,7 @@ export const exampleTokenOf = (seen: ObservationRow<'event'>) => ({
   ],
   'Add a column': [
     {
-      file: 'src/db/schema.ts',
+      file: 'src/db/schema/records.ts',
       anchor: 'export const eventStateColumns = {',
       text: `
   exampleTotal: uint256('example_total').notNull().default(0n),`,
@@ -242,7 +242,7 @@ export const exampleTokenOf = (seen: ObservationRow<'event'>) => ({
       text: " exampleBonus: 'getExampleBonus',",
     },
     {
-      file: 'src/db/schema.ts',
+      file: 'src/db/schema/records.ts',
       anchor: 'export const depositStateColumns = {',
       text: `
   exampleBonus: uint256('example_bonus').notNull().default(0n),`,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createPublicClient, createTestClient, createWalletClient, http } from 'viem'
 import { afterAll, afterEach, expect, test, vi } from 'vitest'
-import { type AnvilOptions, startAnvil } from '../../src/sandbox/anvil.ts'
+import { type AnvilOptions, startAnvil } from '../../src/sandbox/parts/anvil.ts'
 import { isAlive } from '../support/process.ts'
 import { ranMs } from '../support/stopwatch.ts'
 

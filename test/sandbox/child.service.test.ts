@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, test } from 'vitest'
-import { startChild } from '../../src/sandbox/child.ts'
+import { startChild } from '../../src/sandbox/parts/child.ts'
 import { eventually, isAlive } from '../support/process.ts'
 
 const shell = (script: string, extra: { graceMs?: number; scratch?: string[] } = {}) =>
@@ -51,7 +51,7 @@ test('a child runs in its own session, so the terminal’s Ctrl-C does not reach
 
 test('killing the parent with -9 also ends the child and removes its directories', async () => {
   const scratch = mkdtempSync(join(tmpdir(), 'fx-child-'))
-  const module = new URL('../../src/sandbox/child.ts', import.meta.url).href
+  const module = new URL('../../src/sandbox/parts/child.ts', import.meta.url).href
   const script = `
     const { startChild } = await import(${JSON.stringify(module)})
     const options = { name: 'x', command: '/bin/sleep', args: ['1000'], scratch: [${JSON.stringify(scratch)}] }

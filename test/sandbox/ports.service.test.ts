@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { expect, test } from 'vitest'
-import { claimPorts, freePort } from '../../src/sandbox/ports.ts'
+import { claimPorts, freePort } from '../../src/sandbox/parts/ports.ts'
 
 test('0 requests a free port, all ports differ, and each can be used afterwards', async () => {
   const given = await freePort()

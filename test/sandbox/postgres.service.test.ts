@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { afterAll, expect, test } from 'vitest'
-import { startPostgres } from '../../src/sandbox/postgres.ts'
+import { startPostgres } from '../../src/sandbox/parts/postgres.ts'
 import { isAlive } from '../support/process.ts'
 import { ranMs } from '../support/stopwatch.ts'
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { createHeldOutput } from '../../src/sandbox/held-output.ts'
+import { createHeldOutput } from '../../src/sandbox/parts/held-output.ts'
 import { createProgress } from '../../src/sandbox/progress.ts'
 
 beforeEach(() => void vi.useFakeTimers())

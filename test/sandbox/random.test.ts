@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createRandom } from '../../src/sandbox/random.ts'
+import { createRandom } from '../../src/sandbox/story/random.ts'
 
 test('a seed gives the same integers, which reach both ends of their range and never go beyond', () => {
   const drawn = (seed: number) => {

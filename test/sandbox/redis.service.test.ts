@@ -3,7 +3,7 @@ import { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { createJobs } from '../../src/jobs/run.ts'
-import { findRedis } from '../../src/sandbox/redis.ts'
+import { findRedis } from '../../src/sandbox/parts/redis.ts'
 import { startTestRedis } from '../support/services.ts'
 
 const connect = async (url: string): Promise<Redis> => {

@@ -2,9 +2,9 @@ import pino from 'pino'
 import { parseUnits } from 'viem'
 import { expect, test } from 'vitest'
 import { openEngine } from '../../src/pricing/engine.ts'
-import { createAccounts } from '../../src/sandbox/accounts.ts'
-import { createRandom } from '../../src/sandbox/random.ts'
-import { SCENARIO_DAYS, scenario } from '../../src/sandbox/scenario.ts'
+import { createAccounts } from '../../src/sandbox/story/accounts.ts'
+import { createRandom } from '../../src/sandbox/story/random.ts'
+import { SCENARIO_DAYS, scenario } from '../../src/sandbox/story/scenario.ts'
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0)
 const rate = (decimal: string): bigint => parseUnits(decimal, 6)

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { createAccounts } from '../../src/sandbox/accounts.ts'
+import { createAccounts } from '../../src/sandbox/story/accounts.ts'
 import { summary } from '../../src/sandbox/summary.ts'
 
 const address = `0x${'12'.repeat(20)}` as const

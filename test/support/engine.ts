@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import type { Address } from 'viem'
-import { createMetrics } from '../../src/lib/metrics.ts'
+import { createMetrics } from '../../src/lib/observe/metrics.ts'
 import type { FindSet } from '../../src/pricing/calibration-sets.ts'
 import { type CalibratedPair, calibrateMarket } from '../../src/pricing/calibrations.ts'
 import { type EngineOptions, openEngine } from '../../src/pricing/engine.ts'

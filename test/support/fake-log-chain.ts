@@ -14,8 +14,8 @@ import { NodeError, toServiceError } from '../../src/chain/rpc/errors.ts'
 import { parseLogs } from '../../src/chain/rpc/log-shape.ts'
 import { type Block, getBlock, type Request } from '../../src/chain/rpc/requests.ts'
 import type { Outcome } from '../../src/chain/rpc/transport.ts'
+import type { Call } from '../../src/protocol/abi/outputs.ts'
 import { entities, type Kind, kinds } from '../../src/protocol/entities.ts'
-import type { Call } from '../../src/protocol/outputs.ts'
 import { blockOf, type Plan, seedDeployment, seedDeposit, seedEvent, seedPosition, seedToken } from './seed-index.ts'
 
 /** A chain of which a test uses only some parts. The others throw an Error that names them. */

@@ -6,7 +6,7 @@ import type { StoredBlock } from '../../src/db/stored.ts'
 import type { ChainId } from '../../src/protocol/chains.ts'
 import { type Kind, perKind } from '../../src/protocol/entities.ts'
 import type { RecordViews } from '../../src/protocol/records.ts'
-import { createLists, type ListSources } from '../../src/reads/listings/sources.ts'
+import { createLists, type ListSources } from '../../src/reads/lists/sources.ts'
 import { blockOf, seedDeployment, seedDeposit, seedEvent, seedPosition, seedToken } from './seed-index.ts'
 
 /* Sources of lists without a database and without nodes: a test gives the rows and sees the queries. */

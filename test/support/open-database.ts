@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { createDatabase, type Database } from '../../src/db/pool.ts'
-import type { Logger } from '../../src/lib/log.ts'
+import type { Logger } from '../../src/lib/observe/log.ts'
 
 /**
  * A database as the processes open theirs, but with long timeouts, because a machine that runs many tests at once may

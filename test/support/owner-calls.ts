@@ -10,7 +10,7 @@ import {
   zeroAddress,
 } from 'viem'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
-import type { Wallet } from '../../src/sandbox/accounts.ts'
+import type { Wallet } from '../../src/sandbox/story/accounts.ts'
 import type { World } from './indexing.ts'
 
 const REPLACE = 1

@@ -24,9 +24,9 @@ import type { Block, Request } from '../../src/chain/rpc/requests.ts'
 import type { Outcome } from '../../src/chain/rpc/transport.ts'
 import { createSimulator } from '../../src/chain/simulator.ts'
 import { unavailable } from '../../src/lib/errors.ts'
+import { functionsOf, ofItem, selectorOf } from '../../src/protocol/abi/contract-function.ts'
+import type { Output } from '../../src/protocol/abi/outputs.ts'
 import type { Deployment } from '../../src/protocol/chains.ts'
-import { functionsOf, ofItem, selectorOf } from '../../src/protocol/contract-function.ts'
-import type { Output } from '../../src/protocol/outputs.ts'
 import { factsOf } from './known-chains.ts'
 
 /*

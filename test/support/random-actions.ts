@@ -1,5 +1,5 @@
 import { type Address, maxUint256, zeroAddress } from 'viem'
-import type { Random } from '../../src/sandbox/random.ts'
+import type { Random } from '../../src/sandbox/story/random.ts'
 import type { createLedger } from './ledger.ts'
 import { DAY, type UsedProtocol, type WriteArgs, type WriteName } from './use-protocol.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { type AbiEvent, encodeAbiParameters, encodeEventTopics, type Hex, toEventSelector } from 'viem'
 import { deployedLogsAbi, protocolAbi } from '../../src/abi/protocol.generated.ts'
-import { logTopics } from '../../src/protocol/logs.ts'
+import { logTopics } from '../../src/protocol/abi/logs.ts'
 
 /** The logs of both profiles. */
 export const emitted = [...protocolAbi, ...deployedLogsAbi].filter(

@@ -1,8 +1,8 @@
-import { createAccounts } from '../../src/sandbox/accounts.ts'
-import { createActions } from '../../src/sandbox/actions.ts'
-import { startAnvil } from '../../src/sandbox/anvil.ts'
 import { deployOn } from '../../src/sandbox/chain.ts'
-import { SCENARIO_DAYS } from '../../src/sandbox/scenario.ts'
+import { startAnvil } from '../../src/sandbox/parts/anvil.ts'
+import { createAccounts } from '../../src/sandbox/story/accounts.ts'
+import { createActions } from '../../src/sandbox/story/actions.ts'
+import { SCENARIO_DAYS } from '../../src/sandbox/story/scenario.ts'
 import { factsOf } from './known-chains.ts'
 
 /** A node with the protocol on it, its clock at the beginning of the seeded story. */

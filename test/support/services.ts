@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { startPostgres } from '../../src/sandbox/postgres.ts'
-import { findRedis } from '../../src/sandbox/redis.ts'
+import { startPostgres } from '../../src/sandbox/parts/postgres.ts'
+import { findRedis } from '../../src/sandbox/parts/redis.ts'
 
 /** A real service the tests run on, and how to end it. */
 export type TestService = { readonly url: string; readonly close: () => Promise<void> }

@@ -1,5 +1,5 @@
 import { serve } from '../../src/compose/serve.ts'
-import { createLogger } from '../../src/lib/log.ts'
+import { createLogger } from '../../src/lib/observe/log.ts'
 
 /**
  * A process that runs like those of the product, with short limits, and stops or fails in a given way. It prints

@@ -6,7 +6,7 @@ import { protocolAbi } from '../../src/abi/protocol.generated.ts'
 import type { Chain } from '../../src/chain/chain.ts'
 import { NodeError } from '../../src/chain/rpc/errors.ts'
 import type { SimulatedCall } from '../../src/chain/simulate-signed.ts'
-import { MAX_TX_HEX } from '../../src/protocol/request-fields.ts'
+import { MAX_TX_HEX } from '../../src/protocol/fields/request-fields.ts'
 import { BroadcastBody, relay, type SignedBy } from '../../src/tx/relay.ts'
 import { DAI_AT, DIAMOND, OTHER, planChain, USDC_AT } from '../support/plan-chain.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { pastTimeOf } from '../../src/compose/flags.ts'
-import { describe } from '../../src/compose/webhook-output.ts'
-import { subscriptionOf } from '../../src/compose/webhook-subscription.ts'
+import { describe } from '../../src/compose/webhooks/output.ts'
+import { subscriptionOf } from '../../src/compose/webhooks/subscription.ts'
 
 const url = 'https://example.com/hooks'
 const wallets = `0x${'Ab'.repeat(20)}`

@@ -1,7 +1,7 @@
 import { isNotNull } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Database } from '../../src/db/pool.ts'
-import { deliveries } from '../../src/db/schema-webhooks.ts'
+import { deliveries } from '../../src/db/schema/webhooks.ts'
 import { deliver } from '../../src/webhooks/deliver.ts'
 import type { Post } from '../../src/webhooks/post.ts'
 import { eventually } from '../support/process.ts'

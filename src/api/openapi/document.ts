@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { z } from 'zod'
-import { ErrorBody } from '../../lib/problem.ts'
+import { ErrorBody } from '../../lib/http/problem.ts'
 import { release } from '../../lib/root.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import { isSchema, type JsonSchema } from './json-schema.ts'

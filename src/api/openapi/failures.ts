@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../lib/errors.ts'
-import { type ErrorBody, statuses } from '../../lib/problem.ts'
-import { BODY_LIMIT } from '../limits.ts'
+import { type ErrorBody, statuses } from '../../lib/http/problem.ts'
+import { BODY_LIMIT } from '../limits/limits.ts'
 
 /** An error response in the description. */
 export type Failure = { readonly status: number; readonly description: string; readonly example: ErrorBody }

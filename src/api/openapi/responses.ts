@@ -1,4 +1,4 @@
-import { BODY_LIMIT } from '../limits.ts'
+import { BODY_LIMIT } from '../limits/limits.ts'
 import { bodyTooLarge, type Failure, type FailureName, failures, missing } from './failures.ts'
 import type { JsonSchema } from './json-schema.ts'
 import type { Route } from './route.ts'

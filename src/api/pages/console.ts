@@ -1,4 +1,4 @@
-import { escapeMarkup } from '../../lib/markup.ts'
+import { escapeMarkup } from '../../lib/http/markup.ts'
 import type { Operation, Parameter } from './operation.ts'
 
 /** A reader who opens a stream, or a long list, sees this many characters of it. */

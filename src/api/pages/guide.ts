@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { escapeMarkup } from '../../lib/markup.ts'
+import { escapeMarkup } from '../../lib/http/markup.ts'
 import { packaged } from '../../lib/root.ts'
 import { pageOf } from './html.ts'
 import { htmlOf } from './markdown.ts'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { escapeMarkup } from '../../lib/markup.ts'
+import { escapeMarkup } from '../../lib/http/markup.ts'
 
 const STYLE = `
 :root { color-scheme: light dark; --text: #1a1f26; --muted: #55606e; --line: #d5dbe3; --code: #f2f4f7; --link: #0b57b7; --back: #fff }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { escapeMarkup } from '../../lib/markup.ts'
+import { escapeMarkup } from '../../lib/http/markup.ts'
 import { release } from '../../lib/root.ts'
 import { OfChain } from '../../protocol/chains.ts'
 import { info } from '../openapi/texts.ts'

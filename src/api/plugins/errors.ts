@@ -3,10 +3,10 @@ import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { clip, errorText, notFound } from '../../lib/errors.ts'
-import { problem } from '../../lib/problem.ts'
+import { problem } from '../../lib/http/problem.ts'
 import { requestId } from '../access.ts'
 import { helpLink } from '../help.ts'
-import { MAX_PARAM_LENGTH } from '../limits.ts'
+import { MAX_PARAM_LENGTH } from '../limits/limits.ts'
 import { standardHeaders } from './headers.ts'
 
 /** Most characters of a content type in a message. */

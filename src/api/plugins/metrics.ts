@@ -1,12 +1,12 @@
 import fp from 'fastify-plugin'
-import { onEnd } from '../../lib/http-metrics.ts'
-import { type Metrics, type Shown, show } from '../../lib/metrics.ts'
+import { onEnd } from '../../lib/http/metrics.ts'
+import { type Metrics, type Shown, show } from '../../lib/observe/metrics.ts'
 import type { Waits } from '../../reads/freshness/waits.ts'
 import { type Access, traceOf } from '../access.ts'
-import type { Refused } from '../limits.ts'
-import type { RateLimit } from '../rate-limit.ts'
+import type { Refused } from '../limits/limits.ts'
+import type { RateLimit } from '../limits/rate-limit.ts'
 import type { Store } from '../response-cache/store.ts'
-import type { Streams } from '../streams.ts'
+import type { Streams } from '../streams/shared.ts'
 import type { Unread } from '../unread.ts'
 
 type Options = {

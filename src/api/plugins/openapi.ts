@@ -1,7 +1,7 @@
 import fp from 'fastify-plugin'
 import type { ChainId } from '../../protocol/chains.ts'
 import { createAsset, sendAsset } from '../asset.ts'
-import { BODY_LIMIT } from '../limits.ts'
+import { BODY_LIMIT } from '../limits/limits.ts'
 import { createDocument, type Description } from '../openapi/document.ts'
 import type { Route } from '../openapi/route.ts'
 import type { RouteSchema } from '../operation.ts'

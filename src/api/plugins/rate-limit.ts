@@ -2,8 +2,8 @@ import fp from 'fastify-plugin'
 import { ServiceError } from '../../lib/errors.ts'
 import { createTally } from '../../lib/tally.ts'
 import { addressOf, onResponseEnd } from '../client.ts'
-import type { Refused } from '../limits.ts'
-import { allowanceHeaders, type RateLimit } from '../rate-limit.ts'
+import type { Refused } from '../limits/limits.ts'
+import { allowanceHeaders, type RateLimit } from '../limits/rate-limit.ts'
 
 type Options = { readonly limit: RateLimit; readonly refused: Refused }
 

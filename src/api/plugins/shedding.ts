@@ -1,9 +1,9 @@
 import underPressure, { TYPE_EVENT_LOOP_DELAY } from '@fastify/under-pressure'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import type { ErrorBody } from '../../lib/problem.ts'
+import type { ErrorBody } from '../../lib/http/problem.ts'
 import { helpLink } from '../help.ts'
-import type { Limits, Refused } from '../limits.ts'
+import type { Limits, Refused } from '../limits/limits.ts'
 import { listOf } from '../response-cache/entry.ts'
 import { standardHeaders } from './headers.ts'
 

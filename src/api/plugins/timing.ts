@@ -1,6 +1,6 @@
 import fp from 'fastify-plugin'
-import { serverTiming, type Timings, withTimings } from '../../lib/timing.ts'
-import type { RequestSpan, Tracing } from '../../lib/tracing.ts'
+import { serverTiming, type Timings, withTimings } from '../../lib/observe/timing.ts'
+import type { RequestSpan, Tracing } from '../../lib/observe/tracing.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

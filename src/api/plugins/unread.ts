@@ -1,7 +1,7 @@
 import fp from 'fastify-plugin'
 import { bytesOf } from '../bytes.ts'
 import { addressOf } from '../client.ts'
-import type { Refused } from '../limits.ts'
+import type { Refused } from '../limits/limits.ts'
 import { isLarge, noRoom, type Unread } from '../unread.ts'
 
 /** Counts bodies, and rejects those without room with a 503. */

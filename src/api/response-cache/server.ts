@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
-import type { Tracing } from '../../lib/tracing.ts'
+import type { Tracing } from '../../lib/observe/tracing.ts'
 import { type Access, requestId, traceOf } from '../access.ts'
 import { markCacheMiss, NO_ROOM, type ResponseCache } from './cache.ts'
 

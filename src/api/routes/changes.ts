@@ -12,15 +12,15 @@ import {
   cursorOf,
   filterOf,
   subjectsOf,
-} from '../../reads/listings/changes.ts'
-import { noLastEventId } from '../../reads/listings/feed-meta.ts'
+} from '../../reads/feeds/changes.ts'
+import { noLastEventId } from '../../reads/feeds/meta.ts'
 import type { ReadTurns } from '../../reads/turns.ts'
 import { isStream } from '../accept.ts'
-import type { changeStream } from '../change-stream.ts'
 import { clientOf } from '../client.ts'
-import { openStream, resumedFrom } from '../open-stream.ts'
 import { type Operation, route } from '../operation.ts'
-import type { Streams } from '../streams.ts'
+import type { changeStream } from '../streams/changes.ts'
+import { openStream, resumedFrom } from '../streams/open.ts'
+import type { Streams } from '../streams/shared.ts'
 
 const about: Operation = {
   tag: 'Changes',

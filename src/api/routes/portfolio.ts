@@ -6,19 +6,19 @@ import { resourceOf } from '../../reads/cache/resources.ts'
 import { afterRefresh, awaitHead, awaitIndex } from '../../reads/freshness/consistency.ts'
 import { freshnessHeaders } from '../../reads/freshness/freshness.ts'
 import type { RevertedMeta } from '../../reads/freshness/reverted.ts'
-import { balancesOf } from '../../reads/listings/balances.ts'
-import { Balances, BalancesQuery } from '../../reads/listings/balances-records.ts'
-import { type Portfolios, portfoliosOf } from '../../reads/listings/portfolio.ts'
-import { portfoliosInParts } from '../../reads/listings/portfolio-parts.ts'
+import { chainsOf } from '../../reads/lists/resource.ts'
+import type { ListSources } from '../../reads/lists/sources.ts'
+import { balancesOf } from '../../reads/portfolio/balances.ts'
+import { Balances, BalancesQuery } from '../../reads/portfolio/balances-records.ts'
+import { portfoliosInParts } from '../../reads/portfolio/parts.ts'
+import { type Portfolios, portfoliosOf } from '../../reads/portfolio/portfolio.ts'
 import {
   Portfolio,
   PortfolioBody,
   PortfolioParams,
   PortfolioQuery,
   PortfoliosQuery,
-} from '../../reads/listings/portfolio-records.ts'
-import { chainsOf } from '../../reads/listings/resource.ts'
-import type { ListSources } from '../../reads/listings/sources.ts'
+} from '../../reads/portfolio/records.ts'
 import { bytesOf } from '../bytes.ts'
 import { clientOf } from '../client.ts'
 import { freshnessHeaderNames, type Operation, readEnvelope, route } from '../operation.ts'

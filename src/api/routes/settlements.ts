@@ -3,11 +3,7 @@ import type { Address } from 'viem'
 import { z } from 'zod'
 import type { SettlementFilter } from '../../db/queries/settlements.ts'
 import { invalidField } from '../../lib/errors.ts'
-import { awaitIndex, DEFAULT_WAIT_MS, untilRefreshed } from '../../reads/freshness/consistency.ts'
-import { type Freshness, freshnessHeaders } from '../../reads/freshness/freshness.ts'
-import type { Client } from '../../reads/freshness/waits.ts'
-import { noLastEventId } from '../../reads/listings/feed-meta.ts'
-import { claimablesOf } from '../../reads/listings/portfolio-parts.ts'
+import { noLastEventId } from '../../reads/feeds/meta.ts'
 import {
   feedOf,
   filterOf,
@@ -19,15 +15,19 @@ import {
   StreamQuery,
   settlementsPage,
   startOf,
-} from '../../reads/listings/settlements.ts'
-import type { ListSources } from '../../reads/listings/sources.ts'
+} from '../../reads/feeds/settlements.ts'
+import { awaitIndex, DEFAULT_WAIT_MS, untilRefreshed } from '../../reads/freshness/consistency.ts'
+import { type Freshness, freshnessHeaders } from '../../reads/freshness/freshness.ts'
+import type { Client } from '../../reads/freshness/waits.ts'
+import type { ListSources } from '../../reads/lists/sources.ts'
+import { claimablesOf } from '../../reads/portfolio/parts.ts'
 import { isStream } from '../accept.ts'
 import { clientOf } from '../client.ts'
-import { openStream, resumedFrom } from '../open-stream.ts'
 import { type Operation, route } from '../operation.ts'
 import { type CachedRoutes, LAG_MAX_AGE_MS, REVALIDATE } from '../response-cache/cache.ts'
 import { markReverted } from '../reverted.ts'
-import type { Streams } from '../streams.ts'
+import { openStream, resumedFrom } from '../streams/open.ts'
+import type { Streams } from '../streams/shared.ts'
 
 const operation: Operation = {
   tag: 'Events',

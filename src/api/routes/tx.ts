@@ -10,7 +10,7 @@ import type { Body } from '../../tx/compile.ts'
 import { compiledBuilders } from '../../tx/compiled.ts'
 import { Broadcast, BroadcastBody, relay, type SignedBy } from '../../tx/relay.ts'
 import { clientOf } from '../client.ts'
-import { BODY_LIMIT } from '../limits.ts'
+import { BODY_LIMIT } from '../limits/limits.ts'
 import { envelope, type Operation, route } from '../operation.ts'
 import { serializerCompiler } from '../schema.ts'
 

@@ -1,6 +1,6 @@
 import { backoffMs } from '../../lib/backoff.ts'
 import type { Fault } from '../rpc/faults.ts'
-import { answeredMerging, firstMerging, learnMerging, type Merging, type NotMerged } from '../rpc/merging.ts'
+import { answeredMerging, firstMerging, learnMerging, type Merging, type NotMerged } from '../rpc/merged/merging.ts'
 import { type MissingCapabilities, type RequiredCapability, withMissing, withoutMissing } from './capabilities.ts'
 import { firstWidth, type LogWidth, learnWidth } from './log-width.ts'
 import { type Penalty, penalize } from './penalty.ts'

@@ -1,6 +1,6 @@
 import { errorText } from '../../lib/errors.ts'
 import { sleep } from '../../lib/lifecycle.ts'
-import type { Logger } from '../../lib/log.ts'
+import type { Logger } from '../../lib/observe/log.ts'
 import { createSingleFlight } from '../../lib/single-flight.ts'
 import type { RequiredCapability } from '../endpoints/capabilities.ts'
 import { createEndpoint, type Endpoint } from '../endpoints/endpoint.ts'

@@ -1,5 +1,5 @@
 import { deploylessCallViaBytecodeBytecode, type Hex } from 'viem'
-import { compileEncoder } from '../../protocol/encode.ts'
+import { compileEncoder } from '../../protocol/abi/encode.ts'
 
 const bytes = { type: 'bytes' } as const
 

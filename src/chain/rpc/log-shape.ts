@@ -1,5 +1,5 @@
 import type { Hex } from 'viem'
-import type { RawLog } from '../../protocol/packed-log.ts'
+import type { RawLog } from '../../protocol/abi/packed-log.ts'
 import { noteOdd } from './odd.ts'
 import { ScannedLogs } from './scan-logs.ts'
 

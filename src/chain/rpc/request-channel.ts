@@ -1,4 +1,4 @@
-import { createChannel } from '../../lib/channel.ts'
+import { createChannel } from '../../lib/observe/channel.ts'
 import type { Odd } from './odd.ts'
 import type { Outcome } from './transport.ts'
 

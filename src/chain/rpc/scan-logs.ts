@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Hex } from 'viem'
-import type { ExtractPart } from '../../lib/read-json.ts'
-import { PackedLog } from '../../protocol/packed-log.ts'
+import type { ExtractPart } from '../../lib/http/read-json.ts'
+import { PackedLog } from '../../protocol/abi/packed-log.ts'
 
 /*
  * Reads logs from the bytes of an answer. Most nodes write them in one form: no spaces, no escapes, lower case. Only

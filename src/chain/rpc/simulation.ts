@@ -1,7 +1,7 @@
 import { type Address, type Hex, numberToHex } from 'viem'
 import { z } from 'zod'
 import { callSequenceAbi, callSequenceCode } from '../../abi/call-sequence.generated.ts'
-import { contractFunction } from '../../protocol/contract-function.ts'
+import { contractFunction } from '../../protocol/abi/contract-function.ts'
 import { NodeError } from './errors.ts'
 import { atHash, HexText, Quantity, type Request } from './requests.ts'
 

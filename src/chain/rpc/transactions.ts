@@ -1,7 +1,7 @@
 import type { Address, Hex } from 'viem'
 import { z } from 'zod'
-import { truncate } from '../../lib/truncate.ts'
-import type { RawLog } from '../../protocol/packed-log.ts'
+import { truncate } from '../../lib/http/truncate.ts'
+import type { RawLog } from '../../protocol/abi/packed-log.ts'
 import { parseLogs } from './log-shape.ts'
 import {
   type Block,

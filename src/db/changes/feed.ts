@@ -1,8 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { ChainId } from '../../protocol/chains.ts'
 import type { Handle } from '../pool.ts'
-import { feed, feedEpochs, feedFloors } from '../schema-feed.ts'
-import { cursors } from '../schema-index.ts'
+import { feed, feedEpochs, feedFloors } from '../schema/feed.ts'
+import { cursors } from '../schema/index-state.ts'
 import { aspects, type Touched } from './scopes.ts'
 
 /*

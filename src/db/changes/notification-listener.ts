@@ -2,7 +2,7 @@ import { Client } from 'pg'
 import { backoffMs } from '../../lib/backoff.ts'
 import { errorText } from '../../lib/errors.ts'
 import { sleep } from '../../lib/lifecycle.ts'
-import type { Logger } from '../../lib/log.ts'
+import type { Logger } from '../../lib/observe/log.ts'
 
 /** How often an idle connection is checked, in milliseconds, which bounds the delay by a lost notification. */
 const CHECK_EVERY_MS = 500

@@ -1,10 +1,10 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Address } from 'viem'
+import type { Fact } from '../../protocol/abi/logs.ts'
 import { type Kind, kinds, memberKinds, ownerOf } from '../../protocol/entities.ts'
-import type { Fact } from '../../protocol/logs.ts'
 import type { Handle } from '../pool.ts'
-import * as t from '../schema.ts'
-import type { resetReasons } from '../schema-feed.ts'
+import type { resetReasons } from '../schema/feed.ts'
+import * as t from '../schema/records.ts'
 import { entityTables } from '../stored.ts'
 
 /*

@@ -1,5 +1,5 @@
-import { ageOf } from '../columns.ts'
-import * as work from '../schema-work.ts'
+import { ageOf } from '../schema/columns.ts'
+import * as work from '../schema/work.ts'
 
 /** The columns of the head that the leader has checked, with their age. */
 export const checkedHead = {

@@ -6,8 +6,8 @@ import type { Kind, MemberKind } from '../../protocol/entities.ts'
 import { insertMany } from '../bulk.ts'
 import type { Handle } from '../pool.ts'
 import { entityTables } from '../stored.ts'
-import { columnsOf } from './audit-columns.ts'
-import { tablesOf } from './audit-rows.ts'
+import { columnsOf } from './audit/columns.ts'
+import { tablesOf } from './audit/rows.ts'
 import type { DatedFact } from './write.ts'
 
 /* Queries of the audit over facts, in the order of their ids and in batches of a bounded size. */

@@ -1,5 +1,5 @@
+import type { FeeLog, Hint } from '../../protocol/abi/logs.ts'
 import { kinds } from '../../protocol/entities.ts'
-import type { FeeLog, Hint } from '../../protocol/logs.ts'
 import { announce } from '../changes/changes.ts'
 import { settlementsScope, type Touched, touchedByIds, touchedByMembers, touching, union } from '../changes/scopes.ts'
 import type { Database } from '../pool.ts'

@@ -1,6 +1,6 @@
 import type { ChainId } from '../../protocol/chains.ts'
 import type { Database } from '../pool.ts'
-import { readAudit } from './audits.ts'
+import { readAudit } from './audit/runs.ts'
 import { readFeesContradiction } from './fees.ts'
 import { readHeartbeat } from './heartbeat.ts'
 import { readLogGaps } from './log-gaps.ts'

@@ -1,12 +1,12 @@
 import { and, eq, gt, sql } from 'drizzle-orm'
 import { z } from 'zod'
+import type { RawLog } from '../../protocol/abi/packed-log.ts'
 import type { ChainId } from '../../protocol/chains.ts'
-import type { RawLog } from '../../protocol/packed-log.ts'
 import { CHANNEL } from '../changes/channel.ts'
 import { checkedHead, storedHeadOf } from '../changes/stored-head.ts'
-import { ageOf } from '../columns.ts'
 import type { Handle } from '../pool.ts'
-import * as work from '../schema-work.ts'
+import { ageOf } from '../schema/columns.ts'
+import * as work from '../schema/work.ts'
 import type { StoredBlock } from '../stored.ts'
 
 /** JSON has no 64-bit integers, so heights are stored as text. */

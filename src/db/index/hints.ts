@@ -1,6 +1,6 @@
+import type { Hint } from '../../protocol/abi/logs.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import { type Kind, type MemberKind, memberKinds } from '../../protocol/entities.ts'
-import type { Hint } from '../../protocol/logs.ts'
 import type { Handle } from '../pool.ts'
 import { requestEventRefresh, requestMemberRefresh, requestRefresh } from './refresh-queue.ts'
 import { insertSettlementLogs } from './settlements.ts'

@@ -12,7 +12,7 @@ import {
   union,
 } from '../changes/scopes.ts'
 import type { Handle } from '../pool.ts'
-import * as t from '../schema.ts'
+import * as t from '../schema/records.ts'
 import { blockColumns, entityTables, type ObservationRow, type StoredBlock, type StoredProtocol } from '../stored.ts'
 import { judgeFees } from './fees.ts'
 import { completeRefreshRequests, lockRefreshQueue, type RefreshRequest, requestFollowUps } from './refresh-queue.ts'

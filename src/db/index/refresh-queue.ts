@@ -3,8 +3,8 @@ import type { ChainId } from '../../protocol/chains.ts'
 import { type Kind, kinds, type MemberKind } from '../../protocol/entities.ts'
 import { insertMany } from '../bulk.ts'
 import type { Database, Handle } from '../pool.ts'
-import * as t from '../schema.ts'
-import { cursors, refreshQueue } from '../schema-index.ts'
+import { cursors, refreshQueue } from '../schema/index-state.ts'
+import * as t from '../schema/records.ts'
 import { entityTables, type StoredBlock } from '../stored.ts'
 
 /*

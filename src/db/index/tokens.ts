@@ -6,7 +6,7 @@ import { insertMany } from '../bulk.ts'
 import { announce } from '../changes/changes.ts'
 import { touchedByEvents, touchingAll, union } from '../changes/scopes.ts'
 import type { Handle } from '../pool.ts'
-import * as t from '../schema.ts'
+import * as t from '../schema/records.ts'
 
 /** A stored token that has other values now. */
 type TokenChange = { readonly before: Token; readonly now: Token }

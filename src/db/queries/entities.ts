@@ -5,8 +5,8 @@ import { unavailable } from '../../lib/errors.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import { entities, type Kind, perKind } from '../../protocol/entities.ts'
 import type { Database } from '../pool.ts'
-import * as t from '../schema.ts'
-import { cursors } from '../schema-index.ts'
+import { cursors } from '../schema/index-state.ts'
+import * as t from '../schema/records.ts'
 import {
   entityTables,
   type FactRow,

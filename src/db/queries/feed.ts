@@ -4,8 +4,8 @@ import type { ChainId } from '../../protocol/chains.ts'
 import { greatestNumber } from '../changes/changes.ts'
 import { aspects } from '../changes/scopes.ts'
 import type { Database } from '../pool.ts'
-import { feed, feedEpochs, feedFloors, type resetReasons } from '../schema-feed.ts'
-import { changeCounter } from '../schema-index.ts'
+import { feed, feedEpochs, feedFloors, type resetReasons } from '../schema/feed.ts'
+import { changeCounter } from '../schema/index-state.ts'
 
 /** A position in the feed: the history of the database that gave it, and the number of a change. */
 export type FeedCursor = { readonly epoch: string; readonly seq: number }

@@ -3,7 +3,7 @@ import type { FeeRate } from '../../protocol/claim-fees.ts'
 import { entities, type Kind, kinds, perKind } from '../../protocol/entities.ts'
 import { type Inclusion, shownBy } from '../../protocol/rows.ts'
 import type { Database } from '../pool.ts'
-import * as t from '../schema.ts'
+import * as t from '../schema/records.ts'
 import { bytes, isActive, isClaimable } from './filters.ts'
 import { bounds, type ListQuery, listQueryText, listQueryValues } from './listings.ts'
 import {

@@ -1,13 +1,13 @@
 import { getTableColumns, getTableName } from 'drizzle-orm'
 import type { PgColumn } from 'drizzle-orm/pg-core'
 import type { Address, Hex } from 'viem'
+import type { FeeRates } from '../../protocol/abi/logs.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import type { FeeRate } from '../../protocol/claim-fees.ts'
 import { entities, type Kind, perKind } from '../../protocol/entities.ts'
-import type { FeeRates } from '../../protocol/logs.ts'
 import type { RecordViews } from '../../protocol/records.ts'
 import type { EventViews, Inclusion } from '../../protocol/rows.ts'
-import * as t from '../schema.ts'
+import * as t from '../schema/records.ts'
 import { entityTables } from '../stored.ts'
 
 /*

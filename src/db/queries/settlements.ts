@@ -5,7 +5,7 @@ import { kinds } from '../../protocol/entities.ts'
 import { greatestNumber, newestChange } from '../changes/changes.ts'
 import type { Settlement } from '../index/settlements.ts'
 import type { Database } from '../pool.ts'
-import { changeCounter, settlements } from '../schema-index.ts'
+import { changeCounter, settlements } from '../schema/index-state.ts'
 import { entityTables } from '../stored.ts'
 
 /** Filters of settlements. An absent field does not filter. */

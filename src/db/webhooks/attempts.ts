@@ -1,7 +1,7 @@
 import { and, eq, inArray, ne, sql } from 'drizzle-orm'
 import type { PgColumn } from 'drizzle-orm/pg-core'
 import type { Database, Handle } from '../pool.ts'
-import { deliveries, webhookEndpoints } from '../schema-webhooks.ts'
+import { deliveries, webhookEndpoints } from '../schema/webhooks.ts'
 import type { Endpoint } from './endpoints.ts'
 
 /**

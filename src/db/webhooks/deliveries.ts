@@ -17,7 +17,7 @@ import {
 } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import type { Database, Handle } from '../pool.ts'
-import { deliveries, webhookEndpoints } from '../schema-webhooks.ts'
+import { deliveries, webhookEndpoints } from '../schema/webhooks.ts'
 import type { Endpoint } from './endpoints.ts'
 
 export type Delivery = Readonly<typeof deliveries.$inferSelect>

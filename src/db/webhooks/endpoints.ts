@@ -1,10 +1,10 @@
 import { and, asc, count, eq, gt, isNotNull, lte, or, sql } from 'drizzle-orm'
 import { OperatorError } from '../../lib/errors.ts'
 import { newestChange } from '../changes/changes.ts'
-import { ageOf } from '../columns.ts'
 import type { Database, Handle } from '../pool.ts'
-import { changeCounter } from '../schema-index.ts'
-import { deliveries, webhookEndpoints } from '../schema-webhooks.ts'
+import { ageOf } from '../schema/columns.ts'
+import { changeCounter } from '../schema/index-state.ts'
+import { deliveries, webhookEndpoints } from '../schema/webhooks.ts'
 
 export type Endpoint = Readonly<typeof webhookEndpoints.$inferSelect>
 

@@ -1,6 +1,6 @@
 import { and, eq, gt, inArray, sql } from 'drizzle-orm'
 import type { Database } from '../pool.ts'
-import { deliveries } from '../schema-webhooks.ts'
+import { deliveries } from '../schema/webhooks.ts'
 import { CLAIM_MS, replayDeliveries, waitingOf } from './deliveries.ts'
 import { changeEndpoint } from './endpoints.ts'
 

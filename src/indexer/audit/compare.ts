@@ -1,19 +1,19 @@
 import type { Chain } from '../../chain/chain.ts'
-import { type AuditedTable, columnsOf } from '../../db/index/audit-columns.ts'
+import { type AuditedTable, columnsOf } from '../../db/index/audit/columns.ts'
 import {
   type AuditedKind,
   type AuditedRow,
   type AuditedRows,
   type IndexedRows,
   tablesOf,
-} from '../../db/index/audit-rows.ts'
+} from '../../db/index/audit/rows.ts'
 import { observationRows } from '../../db/index/observations.ts'
 import type { DatedFact } from '../../db/index/write.ts'
 import type { StoredBlock } from '../../db/stored.ts'
-import type { Logger } from '../../lib/log.ts'
-import type { Entity } from '../existence.ts'
-import { readEntities } from '../read-by-id.ts'
-import { readViews } from '../read-views.ts'
+import type { Logger } from '../../lib/observe/log.ts'
+import type { Entity } from '../reading/existence.ts'
+import { readEntities } from '../reading/read-by-id.ts'
+import { readViews } from '../reading/read-views.ts'
 
 /**
  * An entity, or the protocol's own state, whose rows differ from the chain. All texts are descriptions of single

@@ -1,7 +1,7 @@
 import { toServiceError } from '../../chain/rpc/errors.ts'
 import { readFees } from '../../db/index/fees.ts'
-import { decodeLog, type FeeRates, feeLogsIn } from '../../protocol/logs.ts'
-import { call } from '../../protocol/outputs.ts'
+import { decodeLog, type FeeRates, feeLogsIn } from '../../protocol/abi/logs.ts'
+import { call } from '../../protocol/abi/outputs.ts'
 import type { AuditDeps } from './confirm.ts'
 
 const textOf = ({ hedgerFeeRate, payoutFeeRate, lpProfitFeeRate, creatorLoyaltyRate }: FeeRates): string =>

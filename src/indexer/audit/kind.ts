@@ -1,7 +1,7 @@
 import { toServiceError } from '../../chain/rpc/errors.ts'
-import type { AuditedKind } from '../../db/index/audit-rows.ts'
-import { idsIn } from '../../db/index/audits.ts'
-import { call } from '../../protocol/outputs.ts'
+import type { AuditedKind } from '../../db/index/audit/rows.ts'
+import { idsIn } from '../../db/index/audit/runs.ts'
+import { call } from '../../protocol/abi/outputs.ts'
 import { type AuditDeps, type ConfirmedComparison, compareUntilConfirmed, repeatIfDifferent } from './confirm.ts'
 import { compareMembers } from './lists.ts'
 

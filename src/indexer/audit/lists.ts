@@ -7,8 +7,8 @@ import { readProgress } from '../../db/index/progress.ts'
 import type { Database } from '../../db/pool.ts'
 import type { StoredBlock } from '../../db/stored.ts'
 import { unavailable } from '../../lib/errors.ts'
+import { call } from '../../protocol/abi/outputs.ts'
 import { entities, type Kind, kinds, memberKinds } from '../../protocol/entities.ts'
-import { call } from '../../protocol/outputs.ts'
 
 type Deps = { readonly chain: Chain; readonly database: Database }
 

@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { claimablesIn, portfoliosOf, type WalletClaimable } from '../../reads/listings/portfolio.ts'
+import { claimablesIn, portfoliosOf, type WalletClaimable } from '../../reads/portfolio/portfolio.ts'
 import { baseOf, type Draft, MAX_CLAIMS, tokensOf } from '../draft/contents.ts'
 import type { ActionDefinition } from '../draft/definition.ts'
 import { requestBody } from '../draft/request-body.ts'

@@ -1,4 +1,4 @@
-import type { Output } from '../../protocol/outputs.ts'
+import type { Output } from '../../protocol/abi/outputs.ts'
 import { callAction } from '../draft/definition.ts'
 import { isMissing, notOpen, ownedBy } from '../steps/checks.ts'
 import type { Facts } from '../steps/facts.ts'

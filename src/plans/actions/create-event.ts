@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { upstream } from '../../lib/errors.ts'
 import { type Quote, QuoteRequest } from '../../pricing/messages.ts'
-import { Bool } from '../../protocol/request-fields.ts'
+import { Bool } from '../../protocol/fields/request-fields.ts'
 import { amountText, formatAmount, type Terms, termsText } from '../../protocol/sentence.ts'
 import { builderOf } from '../../tx/compiled.ts'
 import { callAction } from '../draft/definition.ts'

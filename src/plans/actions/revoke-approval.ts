@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { TokenDestination } from '../../protocol/request-fields.ts'
+import { TokenDestination } from '../../protocol/fields/request-fields.ts'
 import type { ActionDefinition } from '../draft/definition.ts'
 import { draftSteps } from '../draft/plain-steps.ts'
 import { requestBody } from '../draft/request-body.ts'

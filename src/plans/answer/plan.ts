@@ -1,7 +1,7 @@
 import { type Address, numberToHex as hex } from 'viem'
 import type { Chain } from '../../chain/chain.ts'
 import type { Tokens } from '../../chain/tokens.ts'
-import { clamped } from '../../protocol/response-fields.ts'
+import { clamped } from '../../protocol/fields/response-fields.ts'
 import type { Token } from '../../protocol/tokens.ts'
 import { type Draft, MAX_CLAIMS } from '../draft/contents.ts'
 import type { Price } from '../draft/price.ts'

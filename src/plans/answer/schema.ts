@@ -1,7 +1,15 @@
 import { z } from 'zod'
 import { simulationMethods } from '../../chain/simulator.ts'
 import { OfChain } from '../../protocol/chains.ts'
-import { Account, Amount, Decimal, Id, Integer, TokenAddress, UnixSeconds } from '../../protocol/response-fields.ts'
+import {
+  Account,
+  Amount,
+  Decimal,
+  Id,
+  Integer,
+  TokenAddress,
+  UnixSeconds,
+} from '../../protocol/fields/response-fields.ts'
 import { BuiltTx } from '../../tx/build.ts'
 import { Issue } from '../steps/issue.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { BodyChainId } from '../../protocol/chains.ts'
-import { Address20, Bool } from '../../protocol/request-fields.ts'
+import { Address20, Bool } from '../../protocol/fields/request-fields.ts'
 import { builderOf } from '../../tx/compiled.ts'
 import type { CallAction } from '../steps/call-action.ts'
 

@@ -1,6 +1,6 @@
 import type { Chain } from '../../chain/chain.ts'
 import type { Block } from '../../chain/rpc/requests.ts'
-import type { ListSources } from '../../reads/listings/sources.ts'
+import type { ListSources } from '../../reads/lists/sources.ts'
 import type { Body } from '../../tx/compile.ts'
 import type { EventTokens } from '../steps/event-tokens.ts'
 import type { Issue } from '../steps/issue.ts'

@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem'
 import type { SequenceCall } from '../../chain/rpc/simulation.ts'
-import { type Call, call } from '../../protocol/outputs.ts'
+import { type Call, call } from '../../protocol/abi/outputs.ts'
 import { type Rehearsal, wordOf } from '../steps/rehearse.ts'
 import type { Step } from '../steps/step.ts'
 

@@ -4,7 +4,7 @@ import type { Request } from '../../chain/rpc/requests.ts'
 import { baseFeeOf, codeOf, coinsOf, nextNonce, suggestedTip } from '../../chain/rpc/simulation.ts'
 import type { Outcome } from '../../chain/rpc/transport.ts'
 import { max } from '../../lib/fixed.ts'
-import { contractFunction } from '../../protocol/contract-function.ts'
+import { contractFunction } from '../../protocol/abi/contract-function.ts'
 import { wordOf } from '../steps/rehearse.ts'
 import type { Step } from '../steps/step.ts'
 

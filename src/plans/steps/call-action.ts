@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
+import type { Output } from '../../protocol/abi/outputs.ts'
 import type { Kind } from '../../protocol/entities.ts'
-import type { Output } from '../../protocol/outputs.ts'
 import type { ProfileName } from '../../protocol/profiles.ts'
 import type { Terms, Unit } from '../../protocol/sentence.ts'
 import type { ProtocolWrite } from '../../tx/builders.ts'

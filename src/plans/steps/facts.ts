@@ -1,8 +1,8 @@
 import type { Address, Hex } from 'viem'
 import { type Request, viewCall } from '../../chain/rpc/requests.ts'
 import type { Outcome } from '../../chain/rpc/transport.ts'
+import type { Call } from '../../protocol/abi/outputs.ts'
 import { type EntityViews, entityCalls, type Kind } from '../../protocol/entities.ts'
-import type { Call } from '../../protocol/outputs.ts'
 import type { Terms } from '../../protocol/sentence.ts'
 
 /*

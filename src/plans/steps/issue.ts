@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import { z } from 'zod'
-import { Decimal } from '../../protocol/response-fields.ts'
+import { Decimal } from '../../protocol/fields/response-fields.ts'
 import { revertByCode } from '../../protocol/reverts/catalogue.ts'
 
 /** A reason against a plan, or what else a wallet should know before it signs. */

@@ -6,7 +6,7 @@ import type { Request } from '../../chain/rpc/requests.ts'
 import type { SequenceCall, SequenceResult, StorageOverrides } from '../../chain/rpc/simulation.ts'
 import type { Outcome } from '../../chain/rpc/transport.ts'
 import type { SimulationMethod } from '../../chain/simulator.ts'
-import { contractFunction } from '../../protocol/contract-function.ts'
+import { contractFunction } from '../../protocol/abi/contract-function.ts'
 import type { Step } from './step.ts'
 
 /** The state that a plan is made on: a block, and the time of the block after it in Unix seconds. */

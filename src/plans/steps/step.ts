@@ -1,6 +1,6 @@
 import { type Address, type Hex, keccak256, parseAbiParameters } from 'viem'
+import { compileEncoder } from '../../protocol/abi/encode.ts'
 import type { Deployment } from '../../protocol/chains.ts'
-import { compileEncoder } from '../../protocol/encode.ts'
 import { type BuiltTx, encode } from '../../tx/build.ts'
 import type { Body } from '../../tx/compile.ts'
 import { builderOf } from '../../tx/compiled.ts'

@@ -1,4 +1,4 @@
-import { escapeMarkup } from '../../lib/markup.ts'
+import { escapeMarkup } from '../../lib/http/markup.ts'
 import type { Quote } from '../messages.ts'
 import { type Figures, figuresOf } from './figures.ts'
 import { ink, WIDTH } from './frame.ts'

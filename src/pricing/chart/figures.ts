@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { payoff } from '../../protocol/payoff.ts'
-import { horizonSigma } from '../inputs.ts'
 import { spreadPrice } from '../kernel/spread.ts'
 import { Breakdown, type Quote } from '../messages.ts'
-import { amountsDown, fromSix, premiumRateRound, sixRound } from '../premium.ts'
+import { horizonSigma } from '../quotes/inputs.ts'
+import { amountsDown, fromSix, premiumRateRound, sixRound } from '../quotes/premium.ts'
 import { TRADING_DAYS } from '../variance.ts'
 
 const Six = z.string().regex(/^\d+$/).transform(BigInt)

@@ -1,4 +1,4 @@
-import { escapeMarkup } from '../../lib/markup.ts'
+import { escapeMarkup } from '../../lib/http/markup.ts'
 import type { Figures } from './figures.ts'
 import { ACROSS, dot, frame, ink } from './frame.ts'
 import { amountText, around, linear, rateText } from './scale.ts'

@@ -1,4 +1,4 @@
-import { escapeMarkup } from '../../lib/markup.ts'
+import { escapeMarkup } from '../../lib/http/markup.ts'
 
 /** Attributes of an element; numbers are written to a hundredth. */
 type Attributes = Readonly<Record<string, string | number>>

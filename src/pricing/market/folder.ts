@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errorText } from '../../lib/errors.ts'
-import type { Logger } from '../../lib/log.ts'
+import type { Logger } from '../../lib/observe/log.ts'
 import { MAX_BYTES, parseSeries } from './formats.ts'
 import type { Feed } from './market.ts'
 import type { Source } from './series.ts'

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { errorText } from '../../lib/errors.ts'
-import type { Logger } from '../../lib/log.ts'
+import type { Logger } from '../../lib/observe/log.ts'
 import { type Pair, pairName } from '../pair.ts'
 import { type Close, closesOf, hasEnoughCloses, isOneLevel, type Source, type Table, usableCloses } from './series.ts'
 

@@ -1,4 +1,4 @@
-import type { Logger } from '../../lib/log.ts'
+import type { Logger } from '../../lib/observe/log.ts'
 import { bundledFeed } from './bundled.ts'
 import { folderFeed } from './folder.ts'
 import { ecbFeed, fredFeed } from './live.ts'

@@ -1,5 +1,5 @@
 import { errorText } from '../../lib/errors.ts'
-import type { Logger } from '../../lib/log.ts'
+import type { Logger } from '../../lib/observe/log.ts'
 import { createSingleFlight } from '../../lib/single-flight.ts'
 import { download } from './download.ts'
 import { parseLastObservation } from './formats.ts'

@@ -5,7 +5,7 @@ import type { Database } from '../../db/pool.ts'
 import type { StoredBlock } from '../../db/stored.ts'
 import { errorText } from '../../lib/errors.ts'
 import { sleep } from '../../lib/lifecycle.ts'
-import type { Logger } from '../../lib/log.ts'
+import type { Logger } from '../../lib/observe/log.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import { CACHE_MAX_KNOWLEDGE_AGE_MS, isNearHead } from '../lag/lag.ts'
 

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Block } from '../../chain/rpc/requests.ts'
 import { invalidField, nullIfUnavailable, unavailable } from '../../lib/errors.ts'
 import type { ChainId } from '../../protocol/chains.ts'
-import { Bytes32, PathInteger } from '../../protocol/request-fields.ts'
+import { Bytes32, PathInteger } from '../../protocol/fields/request-fields.ts'
 import type { Client, Polls, Waits } from './waits.ts'
 
 const MAX_WAIT_MS = 10_000

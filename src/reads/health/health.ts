@@ -1,8 +1,8 @@
 import type { IndexHealth } from '../../db/index/health.ts'
 import { adviceOf } from '../../db/refusals.ts'
 import { unavailable } from '../../lib/errors.ts'
+import { isKnownTopic } from '../../protocol/abi/logs.ts'
 import { type ChainId, type Deployment, startBlockFault } from '../../protocol/chains.ts'
-import { isKnownTopic } from '../../protocol/logs.ts'
 import { laggingIndex } from '../freshness/freshness.ts'
 import {
   ALARM_AFTER_SECONDS,

@@ -1,5 +1,5 @@
 import type { IndexHealth } from '../../db/index/health.ts'
-import { type Metrics, type Shown, show } from '../../lib/metrics.ts'
+import { type Metrics, type Shown, show } from '../../lib/observe/metrics.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import { lagOfHealth } from '../lag/lag.ts'
 import { type HealthSources, provenAgeOf, stateOf, states } from './health.ts'

@@ -1,6 +1,6 @@
 import { toFunctionSelector, zeroAddress, zeroHash } from 'viem'
 import { protocolAbi } from '../../abi/protocol.generated.ts'
-import { type Call, call } from '../../protocol/outputs.ts'
+import { type Call, call } from '../../protocol/abi/outputs.ts'
 import type { Profile } from '../../protocol/profiles.ts'
 import * as subjects from '../entities/subjects.ts'
 

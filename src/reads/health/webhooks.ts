@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { WebhooksHealth } from '../../db/webhooks/endpoints.ts'
-import { Integer } from '../../protocol/response-fields.ts'
+import { Integer } from '../../protocol/fields/response-fields.ts'
 
 /** Seconds without a successful delivery after which an endpoint is reported. */
 const ALARM_AFTER_SECONDS = 24 * 60 * 60

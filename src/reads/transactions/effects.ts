@@ -1,7 +1,7 @@
 import type { Receipt } from '../../chain/rpc/transactions.ts'
+import { effectsOf } from '../../protocol/abi/receipt-logs.ts'
 import type { Deployment } from '../../protocol/chains.ts'
-import { effectsOf } from '../../protocol/receipt-logs.ts'
-import { decimal } from '../../protocol/response-fields.ts'
+import { decimal } from '../../protocol/fields/response-fields.ts'
 import { revertOf } from '../../protocol/reverts/decode.ts'
 import type { TransactionRecord } from './record.ts'
 

@@ -1,7 +1,7 @@
 import type { Address, Hex } from 'viem'
 import type { Queries } from '../../db/queries/entities.ts'
 import type { Deployment } from '../../protocol/chains.ts'
-import type { Scalar } from '../../protocol/scalars.ts'
+import type { Scalar } from '../../protocol/fields/scalars.ts'
 import type { FinalityCache } from '../freshness/finality.ts'
 import type { Freshness } from '../freshness/freshness.ts'
 import type { Chains } from '../read.ts'

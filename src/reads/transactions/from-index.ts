@@ -3,7 +3,7 @@ import { createConcurrencyLimit } from '../../lib/concurrency-limit.ts'
 import { nullIfUnavailable, unavailable } from '../../lib/errors.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import { perKind } from '../../protocol/entities.ts'
-import { clamped } from '../../protocol/response-fields.ts'
+import { clamped } from '../../protocol/fields/response-fields.ts'
 import type { FoundTransaction, TransactionSources } from './found.ts'
 import { type TransactionRecord, unmined } from './record.ts'
 

@@ -6,7 +6,7 @@ import { getTransaction, getWholeReceipt, type Receipt, type Transaction } from 
 import type { Outcome } from '../../chain/rpc/transport.ts'
 import { ServiceError } from '../../lib/errors.ts'
 import type { ChainId } from '../../protocol/chains.ts'
-import { clamped } from '../../protocol/response-fields.ts'
+import { clamped } from '../../protocol/fields/response-fields.ts'
 import type { Waits } from '../freshness/waits.ts'
 import { effects, feeOf } from './effects.ts'
 import type { FoundTransaction, TransactionSources } from './found.ts'

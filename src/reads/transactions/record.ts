@@ -1,8 +1,8 @@
 import { z } from 'zod'
+import { MAX_LOGS, MAX_OPERATIONS, MAX_UNKNOWN_BYTES, MAX_UNKNOWN_LOGS } from '../../protocol/abi/receipt-logs.ts'
 import { OfChain, PathChainId } from '../../protocol/chains.ts'
-import { MAX_LOGS, MAX_OPERATIONS, MAX_UNKNOWN_BYTES, MAX_UNKNOWN_LOGS } from '../../protocol/receipt-logs.ts'
-import { Bytes32 } from '../../protocol/request-fields.ts'
-import { Account, Decimal, Id, Integer, UnixSeconds } from '../../protocol/response-fields.ts'
+import { Bytes32 } from '../../protocol/fields/request-fields.ts'
+import { Account, Decimal, Id, Integer, UnixSeconds } from '../../protocol/fields/response-fields.ts'
 import { RevertReason, reasonFields } from '../../protocol/reverts/reason.ts'
 
 const MAX_WAIT_MS = 30_000

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { allowanceHeaders, createRateLimit, type LimitStore } from '../../../src/api/rate-limit.ts'
+import { allowanceHeaders, createRateLimit, type LimitStore } from '../../../src/api/limits/rate-limit.ts'
 
 const a = '192.0.2.1'
 const b = '192.0.2.2'

@@ -1,7 +1,7 @@
 import Fastify from 'fastify'
 import { expect, onTestFinished, test } from 'vitest'
 import { metrics as measured } from '../../../src/api/plugins/metrics.ts'
-import { createMetrics } from '../../../src/lib/metrics.ts'
+import { createMetrics } from '../../../src/lib/observe/metrics.ts'
 
 const open = async (countedLocally: number | null) => {
   const app = Fastify({ genReqId: () => 'mine' })

@@ -1,8 +1,8 @@
 import Fastify from 'fastify'
 import { expect, onTestFinished, test } from 'vitest'
+import { createRateLimit, type RateLimit } from '../../../src/api/limits/rate-limit.ts'
 import { errors } from '../../../src/api/plugins/errors.ts'
 import { rateLimits } from '../../../src/api/plugins/rate-limit.ts'
-import { createRateLimit, type RateLimit } from '../../../src/api/rate-limit.ts'
 import { eventually } from '../../support/process.ts'
 
 const TAG = { 'if-none-match': '"a"' }

@@ -11,7 +11,7 @@ import { unreadBodies } from '../../../src/api/plugins/unread.ts'
 import { urls } from '../../../src/api/plugins/urls.ts'
 import { validatorCompiler } from '../../../src/api/schema.ts'
 import type { Unread } from '../../../src/api/unread.ts'
-import { waited } from '../../../src/lib/timing.ts'
+import { waited } from '../../../src/lib/observe/timing.ts'
 
 const open = async (register: (app: FastifyInstance) => PromiseLike<unknown>) => {
   const app = Fastify({ genReqId: () => 'mine' })

@@ -1,6 +1,6 @@
 import Fastify, { type FastifyReply } from 'fastify'
 import { onTestFinished } from 'vitest'
-import type { RateLimit } from '../../../src/api/rate-limit.ts'
+import type { RateLimit } from '../../../src/api/limits/rate-limit.ts'
 import { createResponseCache, REVALIDATE, responseCache } from '../../../src/api/response-cache/cache.ts'
 import type { ForkBlocks } from '../../../src/api/response-cache/fork-blocks.ts'
 import { createStore } from '../../../src/api/response-cache/store.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { RateLimit } from '../../../src/api/rate-limit.ts'
+import type { RateLimit } from '../../../src/api/limits/rate-limit.ts'
 import { NO_ROOM } from '../../../src/api/response-cache/cache.ts'
 import type { Unread } from '../../../src/api/unread.ts'
 import { etagOf, openCachedApp, VERSION } from './cached-app.ts'

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { Access } from '../../../src/api/access.ts'
 import { NO_ROOM, responseCache } from '../../../src/api/response-cache/cache.ts'
 import { cachingServer } from '../../../src/api/response-cache/server.ts'
-import type { Tracing } from '../../../src/lib/tracing.ts'
+import type { Tracing } from '../../../src/lib/observe/tracing.ts'
 import { eventually } from '../../support/process.ts'
 
 const MANY = 50

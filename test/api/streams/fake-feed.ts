@@ -2,7 +2,12 @@ import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { setImmediate as turn } from 'node:timers/promises'
 import { pino } from 'pino'
-import { createStreamCapacity, createStreams, type StreamItem, type StreamSource } from '../../../src/api/streams.ts'
+import {
+  createStreamCapacity,
+  createStreams,
+  type StreamItem,
+  type StreamSource,
+} from '../../../src/api/streams/shared.ts'
 import { createFakeChanges } from '../../support/fake-changes.ts'
 
 /** The response of a client of a stream: what was written to it, and what its connection does. */

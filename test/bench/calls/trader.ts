@@ -1,9 +1,9 @@
 import { encodeFunctionData, type Hex, maxUint256 } from 'viem'
 import { protocolAbi } from '../../../src/abi/protocol.generated.ts'
-import { decodeLog } from '../../../src/protocol/logs.ts'
-import { createAccounts, type Wallet } from '../../../src/sandbox/accounts.ts'
-import { createActions } from '../../../src/sandbox/actions.ts'
+import { decodeLog } from '../../../src/protocol/abi/logs.ts'
 import type { SandboxChain } from '../../../src/sandbox/chain.ts'
+import { createAccounts, type Wallet } from '../../../src/sandbox/story/accounts.ts'
+import { createActions } from '../../../src/sandbox/story/actions.ts'
 
 /** Transactions until a new event takes them: a pool accepts 100 deposits. */
 const PER_EVENT = 150

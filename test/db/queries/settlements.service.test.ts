@@ -2,7 +2,7 @@ import { type Address, numberToHex } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Database } from '../../../src/db/pool.ts'
 import { createSettlementQueries, type SettlementFilter } from '../../../src/db/queries/settlements.ts'
-import { changeCounter, settlements } from '../../../src/db/schema-index.ts'
+import { changeCounter, settlements } from '../../../src/db/schema/index-state.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { openDatabase } from '../../support/open-database.ts'
 import {

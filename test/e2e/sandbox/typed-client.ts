@@ -1,7 +1,7 @@
 import { ApiError, createClient, type GetPath, type PostPath } from 'fx-protection-client'
 import { createPublicClient, http } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { createAccounts } from '../../../src/sandbox/accounts.ts'
+import { createAccounts } from '../../../src/sandbox/story/accounts.ts'
 import { type PlanPath, planBodies } from '../../examples/plans.ts'
 import { document } from '../../support/openapi.ts'
 import { sandbox } from './process.ts'

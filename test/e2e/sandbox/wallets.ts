@@ -1,7 +1,7 @@
 import { createClient, ExecutionError } from 'fx-protection-client'
 import { createWalletClient, custom, type Hex, http } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { createAccounts } from '../../../src/sandbox/accounts.ts'
+import { createAccounts } from '../../../src/sandbox/story/accounts.ts'
 import { createWalletProvider } from '../../support/wallet-provider.ts'
 import { sandbox } from './process.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errorText } from '../../../src/lib/errors.ts'
-import { createRandom, type Random } from '../../../src/sandbox/random.ts'
+import { createRandom, type Random } from '../../../src/sandbox/story/random.ts'
 import { openChain } from '../chain.ts'
 import type { Falsified, Rule } from '../proxy.ts'
 import { type Index, openIndex } from '../rig.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errorText } from '../../../src/lib/errors.ts'
-import { createRandom } from '../../../src/sandbox/random.ts'
+import { createRandom } from '../../../src/sandbox/story/random.ts'
 import type { Process } from '../process.ts'
 import { type Chains, type Index, openChains, openIndex, type Store } from '../rig.ts'
 import { type Failure, quantile, seconds, type Target } from '../target.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
-import { createRandom } from '../../../src/sandbox/random.ts'
+import { createRandom } from '../../../src/sandbox/story/random.ts'
 import { openIndex } from '../rig.ts'
 import { startApi } from '../service.ts'
 import type { Failure, Target } from '../target.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Random } from '../../../src/sandbox/random.ts'
+import type { Random } from '../../../src/sandbox/story/random.ts'
 import type { Question, Reply } from './ask.ts'
 import { type Client, encodings, methods, PAUSES_MS, type Places } from './client.ts'
 import { differences, isExplained } from './compare.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Random } from '../../../src/sandbox/random.ts'
+import type { Random } from '../../../src/sandbox/story/random.ts'
 import { claimOf, type createChainCheck } from './chain-check.ts'
 import { type Client, type Places, plain } from './client.ts'
 import { note, type Report } from './report.ts'

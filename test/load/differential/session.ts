@@ -1,6 +1,6 @@
 import { createClosers } from '../../../src/lib/lifecycle.ts'
-import { runActivity } from '../../../src/sandbox/activity.ts'
-import { createRandom } from '../../../src/sandbox/random.ts'
+import { runActivity } from '../../../src/sandbox/story/activity.ts'
+import { createRandom } from '../../../src/sandbox/story/random.ts'
 import type { Store } from '../../faults/rig.ts'
 import { createChainCheck } from './chain-check.ts'
 import { createClient } from './client.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Random } from '../../../src/sandbox/random.ts'
+import type { Random } from '../../../src/sandbox/story/random.ts'
 import { type Client, encodings, methods, PAUSES_MS, type Places, plain } from './client.ts'
 import { around, note, type Report } from './report.ts'
 import { respell } from './urls.ts'

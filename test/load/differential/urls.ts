@@ -1,5 +1,5 @@
 import type { ChainId } from '../../../src/protocol/chains.ts'
-import type { Random } from '../../../src/sandbox/random.ts'
+import type { Random } from '../../../src/sandbox/story/random.ts'
 
 type Of = { readonly wallets: readonly string[]; readonly tokens: Readonly<Record<number, string>> }
 

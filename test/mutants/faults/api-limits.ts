@@ -1,7 +1,7 @@
 import type { Faults } from '../fault.ts'
 
 export const limitFaults: Faults = {
-  'src/api/rate-limit.ts': {
+  'src/api/limits/rate-limit.ts': {
     tests: ['test/api/limits/rate-limit.test.ts'],
     faults: [
       ['if (it.endsAt <= now)', 'if (it.endsAt < now)'],

@@ -92,14 +92,14 @@ export const restFaults: Faults = {
       ['  serializers.set(schema, serialize)\n', ''],
     ],
   },
-  'src/api/limits.ts': {
+  'src/api/limits/limits.ts': {
     tests: [...served, 'test/api/app.test.ts'],
     faults: [
       ['BODY_LIMIT = 65_536', 'BODY_LIMIT = 65_535'],
       ['MAX_PARAM_LENGTH = 16_384', 'MAX_PARAM_LENGTH = 1_638'],
     ],
   },
-  'src/api/limit-store.ts': {
+  'src/api/limits/store.ts': {
     tests: ['test/api/limit-store.test.ts'],
     faults: [
       ['enableOfflineQueue: false', 'enableOfflineQueue: true'],
@@ -284,7 +284,7 @@ export const restFaults: Faults = {
       ['rows.map((read) => ({ ...read, tag }))', "rows.map((read) => ({ ...read, tag: 'Events' }))"],
     ],
   },
-  'src/reads/listings/rows.ts': {
+  'src/reads/lists/rows.ts': {
     tests: ['test/reads/listings/rows.test.ts', 'test/reads/listings/unobserved-rows.test.ts'],
     faults: [
       ['id: Number(eventId) }', 'id: 1 }'],
@@ -329,7 +329,7 @@ export const restFaults: Faults = {
       ['values.some((value) => value instanceof Promise) ?', 'values.every((value) => value instanceof Promise) ?'],
     ],
   },
-  'src/reads/listings/records.ts': {
+  'src/reads/lists/records.ts': {
     tests: served,
     faults: [
       ["  'too_many_events',\n", ''],
@@ -340,7 +340,7 @@ export const restFaults: Faults = {
       ['    .max(255)\n', ''],
     ],
   },
-  'src/reads/listings/portfolio-records.ts': {
+  'src/reads/portfolio/records.ts': {
     tests: [...queries, ...served],
     faults: [
       ["choice(['active', 'all'])", "choice(['active'])"],
@@ -355,7 +355,7 @@ export const restFaults: Faults = {
       ],
     ],
   },
-  'src/reads/listings/balances-records.ts': {
+  'src/reads/portfolio/balances-records.ts': {
     tests: served,
     faults: [
       ['MAX_TOKENS = 20', 'MAX_TOKENS = 21'],
@@ -363,7 +363,7 @@ export const restFaults: Faults = {
       ["    .nullable()\n    .meta({ description: 'The block that", "    .meta({ description: 'The block that"],
     ],
   },
-  'src/reads/listings/sources.ts': {
+  'src/reads/lists/sources.ts': {
     tests: ['test/reads/listings/sources.test.ts'],
     faults: [
       ['[getAddress(it.token), it]', '[it.token, it]'],
@@ -387,7 +387,7 @@ export const restFaults: Faults = {
       ],
     ],
   },
-  'src/lib/tracing.ts': {
+  'src/lib/observe/tracing.ts': {
     tests: ['test/lib/tracing.test.ts'],
     faults: [
       ["options.endpoint.replace(/\\/$/, '')", 'options.endpoint'],

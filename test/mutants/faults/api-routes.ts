@@ -106,7 +106,7 @@ export const routeFaults: Faults = {
       ['Math.max(...page', 'Math.min(...page'],
     ],
   },
-  'src/api/change-stream.ts': {
+  'src/api/streams/changes.ts': {
     tests: route('feeds'),
     faults: [
       ['      epoch = page.next.epoch\n', ''],
@@ -124,7 +124,7 @@ export const routeFaults: Faults = {
       ['filter, 0)', 'filter, 1)'],
     ],
   },
-  'src/api/settlement-stream.ts': {
+  'src/api/streams/settlements.ts': {
     tests: route('feeds'),
     faults: [
       ['found.length === limit', 'found.length > limit'],

@@ -3,7 +3,7 @@ import type { Faults } from '../fault.ts'
 const tests = ['test/api/streams/streams.test.ts', 'test/api/streams/open-stream.test.ts']
 
 export const streamFaults: Faults = {
-  'src/api/streams.ts': {
+  'src/api/streams/shared.ts': {
     tests,
     faults: [
       ['if (total >= max)', 'if (total > max)'],
@@ -77,7 +77,7 @@ export const streamFaults: Faults = {
       ['for (const stream of streams) endForRestart(stream)', ''],
     ],
   },
-  'src/api/open-stream.ts': {
+  'src/api/streams/open.ts': {
     tests: ['test/api/streams/open-stream.test.ts'],
     faults: [
       ['onResponseEnd(reply.raw, streams.reserve(address))', 'streams.reserve(address)'],

@@ -32,7 +32,7 @@ export const chainIndexFaults: Faults = {
       ['if (!(fault instanceof AnchorLost) || lostAnchors', 'if (lostAnchors'],
     ],
   },
-  'src/indexer/read-views.ts': {
+  'src/indexer/reading/read-views.ts': {
     tests: ['test/indexer/read-views.test.ts'],
     faults: [
       [
@@ -92,7 +92,7 @@ export const chainIndexFaults: Faults = {
       ['await sleep(ABOVE_HEAD_MS, signal)', 'await sleep(NO_ANSWER_MS, signal)'],
     ],
   },
-  'src/indexer/event-tokens.ts': {
+  'src/indexer/reading/event-tokens.ts': {
     tests: ['test/indexer/event-tokens.test.ts'],
     faults: [
       ['createTokens(new Map([[chainId, chain]]), now)', 'createTokens(new Map([[chainId, chain]]))'],

@@ -701,7 +701,7 @@ export const clientFaults: Faults = {
       [' && isPlausible(other)', ''],
     ],
   },
-  'src/chain/rpc/send-merged.ts': {
+  'src/chain/rpc/merged/send.ts': {
     tests: ['test/chain/merging.test.ts'],
     faults: [
       ['group.bytes + bytes <= most', 'group.bytes + bytes < most'],
@@ -723,7 +723,7 @@ export const clientFaults: Faults = {
       ['Math.floor(refused / 2))\n    }', 'refused)\n    }'],
     ],
   },
-  'src/chain/rpc/merging.ts': {
+  'src/chain/rpc/merged/merging.ts': {
     tests: ['test/chain/merging.test.ts'],
     faults: [
       ['Math.min(most, Math.floor(failed.refused / 2))', 'Math.floor(failed.refused / 2)'],
@@ -733,7 +733,7 @@ export const clientFaults: Faults = {
       ['Math.min(MOST[by], ', 'Math.min(MOST.contract, '],
     ],
   },
-  'src/chain/rpc/multicall.ts': {
+  'src/chain/rpc/merged/multicall.ts': {
     tests: ['test/chain/merging.test.ts'],
     faults: [
       ['32 * (5 + ', '32 * (4 + '],

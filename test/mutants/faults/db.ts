@@ -310,7 +310,7 @@ export const dbFaults: Faults = {
       ['progress?.feesHash === anchor?.hash ? anchor : null', 'anchor'],
     ],
   },
-  'src/db/index/audits.ts': {
+  'src/db/index/audit/runs.ts': {
     tests: ['test/db/audits.service.test.ts'],
     faults: [
       ['anchor.number === cursor.number && (heartbeat', '(heartbeat'],
@@ -344,7 +344,7 @@ export const dbFaults: Faults = {
       ['isComplete: anchor.number === cursor.number', 'isComplete: anchor.number >= cursor.number'],
     ],
   },
-  'src/db/index/audit-rows.ts': {
+  'src/db/index/audit/rows.ts': {
     tests: ['test/db/audits.service.test.ts'],
     faults: [
       ['request.chain_id = ${chainId} AND request.subject', 'request.subject'],

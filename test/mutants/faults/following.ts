@@ -66,7 +66,7 @@ export const followingFaults: Faults = {
       ['      // What was asked', '      wake = new AbortController()\n      // What was asked'],
     ],
   },
-  'src/indexer/unknown-logs.ts': {
+  'src/indexer/reading/unknown-logs.ts': {
     tests: ['test/indexer/unknown-logs.test.ts'],
     faults: [
       ['const MAX_WORDS = 16', 'const MAX_WORDS = 15'],

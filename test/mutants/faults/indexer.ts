@@ -202,7 +202,7 @@ export const indexerFaults: Faults = {
       ['      denied = null\n      above = null\n    },', '      denied = null\n    },'],
     ],
   },
-  'src/indexer/range.ts': {
+  'src/indexer/reading/range.ts': {
     tests: ['test/indexer/range.test.ts', 'test/indexer/range-tip.test.ts'],
     faults: [
       ['head.timestamp - last.timestamp >= SETTLED_SECONDS', 'head.timestamp - last.timestamp > SETTLED_SECONDS'],
@@ -459,7 +459,7 @@ export const indexerFaults: Faults = {
       ['repair.problem() ?? dispute.problem()', 'repair.problem()'],
     ],
   },
-  'src/indexer/read-by-id.ts': {
+  'src/indexer/reading/read-by-id.ts': {
     tests: ['test/indexer/read-by-id.test.ts'],
     faults: [
       ['if (!outcome?.ok || !exists(outcome)) return null', 'if (!outcome?.ok) return null'],
@@ -475,7 +475,7 @@ export const indexerFaults: Faults = {
       ['continued.every(({ complete }) => complete)', 'continued.some(({ complete }) => complete)'],
     ],
   },
-  'src/indexer/existence.ts': {
+  'src/indexer/reading/existence.ts': {
     tests: ['test/indexer/read-by-id.test.ts'],
     faults: [
       ['outcome?.ok === true && ownerOf(outcome.value) !== zeroAddress', 'outcome?.ok === true'],
@@ -505,7 +505,7 @@ export const indexerFaults: Faults = {
       ['logs?.ok === true ? logs.value : null', 'logs?.ok === true ? logs.value : []'],
     ],
   },
-  'src/indexer/gaps.ts': {
+  'src/indexer/reading/gaps.ts': {
     tests: ['test/indexer/gaps.test.ts'],
     faults: [
       ['id >= (ids[at - 1] ?? id)', 'id <= (ids[at - 1] ?? id)'],
@@ -527,7 +527,7 @@ export const indexerFaults: Faults = {
       ['return gaps[0]', 'return gaps.at(-1)'],
     ],
   },
-  'src/indexer/prefetch.ts': {
+  'src/indexer/reading/prefetch.ts': {
     tests: ['test/indexer/prefetch.test.ts'],
     faults: [
       ['const MAX_PREFETCHED = 3', 'const MAX_PREFETCHED = 4'],

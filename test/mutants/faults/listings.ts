@@ -436,7 +436,7 @@ export const listingsFaults: Faults = {
       ['proposal.executeAfter > 0n', 'proposal.executeAfter >= 0n'],
     ],
   },
-  'src/reads/listings/listings.ts': {
+  'src/reads/lists/listings.ts': {
     tests: ['test/reads/listings/list-pages.test.ts'],
     faults: [
       ['text?.replace(/[A-Z]/g, toLower)', 'text?.toLowerCase()'],
@@ -472,7 +472,7 @@ export const listingsFaults: Faults = {
       ['const DEFAULT_LIMIT = 50', 'const DEFAULT_LIMIT = 51'],
     ],
   },
-  'src/reads/listings/portfolio.ts': {
+  'src/reads/portfolio/portfolio.ts': {
     tests: ['test/reads/listings/portfolios.test.ts'],
     faults: [
       ['BigInt(a.row.id) < BigInt(b.row.id)', 'a.row.id < b.row.id'],
@@ -506,7 +506,7 @@ export const listingsFaults: Faults = {
       ['records.every((it) => it.claimablesComplete)', 'records.every((it) => it.complete)'],
     ],
   },
-  'src/reads/listings/portfolio-parts.ts': {
+  'src/reads/portfolio/parts.ts': {
     tests: ['test/reads/listings/portfolios.test.ts'],
     faults: [
       ['first + WALLETS_AT_ONCE)))', 'first + WALLETS_AT_ONCE + 1)))'],
@@ -525,7 +525,7 @@ export const listingsFaults: Faults = {
       ['asked.wallets.flatMap((wallet) => recordOf', 'unique.flatMap((wallet) => recordOf'],
     ],
   },
-  'src/reads/listings/portfolio-totals.ts': {
+  'src/reads/portfolio/totals.ts': {
     tests: ['test/reads/listings/portfolios.test.ts'],
     faults: [
       ['const key = `${chainId} ${token}`', 'const key = token'],
@@ -543,7 +543,7 @@ export const listingsFaults: Faults = {
       ['[claim.id]: Number(id)', 'id: Number(id)'],
     ],
   },
-  'src/reads/listings/row-turns.ts': {
+  'src/reads/lists/row-turns.ts': {
     tests: ['test/reads/listings/row-turns.test.ts'],
     faults: [
       ['handled <= ROWS_PER_TURN', 'handled < ROWS_PER_TURN'],
@@ -557,7 +557,7 @@ export const listingsFaults: Faults = {
       ],
     ],
   },
-  'src/reads/listings/resource.ts': {
+  'src/reads/lists/resource.ts': {
     tests: ['test/reads/listings/page-resources.test.ts'],
     faults: [
       ['wallet ?? creator', 'wallet'],
@@ -572,7 +572,7 @@ export const listingsFaults: Faults = {
       ['requested === undefined || requested.includes(id)', 'requested === undefined || requested[0] === id'],
     ],
   },
-  'src/reads/listings/settlements.ts': {
+  'src/reads/feeds/settlements.ts': {
     tests: ['test/reads/listings/feed-pages.test.ts', 'test/reads/listings/queries.test.ts'],
     faults: [
       ['query.limit + 1)', 'query.limit)'],
@@ -593,7 +593,7 @@ export const listingsFaults: Faults = {
       ['Number.isSafeInteger(Number(text))', 'true'],
     ],
   },
-  'src/reads/listings/changes.ts': {
+  'src/reads/feeds/changes.ts': {
     tests: ['test/reads/listings/feed-pages.test.ts', 'test/reads/listings/queries.test.ts'],
     faults: [
       ['const MAX_SUBJECTS = 1_000', 'const MAX_SUBJECTS = 999'],
@@ -611,7 +611,7 @@ export const listingsFaults: Faults = {
       ['[...new Set(types)]', 'types'],
     ],
   },
-  'src/reads/listings/feed-meta.ts': {
+  'src/reads/feeds/meta.ts': {
     tests: ['test/reads/listings/feed-pages.test.ts'],
     faults: [
       ['sources.changes.isCurrent([chainId]) ?', 'sources.changes.isCurrent([]) ?'],
@@ -619,7 +619,7 @@ export const listingsFaults: Faults = {
       ['const POLL_AFTER_MS = 1_000', 'const POLL_AFTER_MS = 100'],
     ],
   },
-  'src/reads/listings/query.ts': {
+  'src/reads/lists/query.ts': {
     tests: ['test/reads/listings/queries.test.ts'],
     faults: [
       ['export const MAX_WALLETS = 100', 'export const MAX_WALLETS = 101'],
@@ -631,7 +631,7 @@ export const listingsFaults: Faults = {
       ['ids: listOf(PathInteger, MAX_ROWS)', 'ids: listOf(PathInteger, MAX_ROWS - 1)'],
     ],
   },
-  'src/reads/listings/balances.ts': {
+  'src/reads/portfolio/balances.ts': {
     tests: ['test/reads/listings/balances.test.ts'],
     faults: [
       ['it.token.toLowerCase() === token.toLowerCase()', 'it.token === token'],
@@ -652,7 +652,7 @@ export const listingsFaults: Faults = {
       ['token.decimals === null ? lists', 'token.symbol !== null ? lists'],
     ],
   },
-  'src/reads/listings/values.ts': {
+  'src/reads/lists/values.ts': {
     tests: ['test/reads/values.test.ts'],
     faults: [
       ["if (state === 'expired') return 'expired'", ''],

@@ -612,7 +612,7 @@ export const plansFaults: Faults = {
       ['other !== undefined && isClockInStep(other)', 'other !== undefined'],
     ],
   },
-  'src/pricing/premium.ts': {
+  'src/pricing/quotes/premium.ts': {
     tests: ['test/pricing/premium.test.ts'],
     faults: [
       ['widthOf(range) * ONE <= MAX_LEVERAGE', 'widthOf(range) * ONE < MAX_LEVERAGE'],
@@ -624,7 +624,7 @@ export const plansFaults: Faults = {
     tests: ['test/pricing/tiers.test.ts'],
     faults: [["{ tier: 'pegged', direction: -1 }", "{ tier: 'pegged', direction: 1 }"]],
   },
-  'src/pricing/signing.ts': {
+  'src/pricing/quotes/signing.ts': {
     tests: ['test/pricing/signing.test.ts'],
     faults: [['Math.min(asOf, newestBlock)', 'Math.max(asOf, newestBlock)']],
   },
@@ -639,7 +639,7 @@ export const plansFaults: Faults = {
       ['((free + 1n) * range.initialRate - 1n)', '(free * range.initialRate)'],
     ],
   },
-  'src/protocol/receipt-logs.ts': {
+  'src/protocol/abi/receipt-logs.ts': {
     tests: ['test/protocol/receipt-logs.test.ts'],
     faults: [
       ['success !== false', 'success === false'],

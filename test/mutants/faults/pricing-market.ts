@@ -132,7 +132,7 @@ export const pricingMarketFaults: Faults = {
       ['calibrateMarket(market, current, signal)', 'calibrateMarket(market, current)'],
     ],
   },
-  'src/pricing/attest.ts': {
+  'src/pricing/quotes/attest.ts': {
     tests: ['test/pricing/attest.test.ts'],
     faults: [
       ['if (options.key === undefined) return null', ''],

@@ -204,7 +204,7 @@ export const pricingFaults: Faults = {
       ['TRADING_DAYS * years', '365 * years'],
     ],
   },
-  'src/pricing/inputs.ts': {
+  'src/pricing/quotes/inputs.ts': {
     tests: ['test/pricing/model-values.test.ts', 'test/pricing/quote.test.ts'],
     faults: [
       ['const SPOT_CLOSES = 61', 'const SPOT_CLOSES = 30'],
@@ -215,7 +215,7 @@ export const pricingFaults: Faults = {
       ['from: parameters.jumpsFrom', "from: 'tier'"],
     ],
   },
-  'src/pricing/quote.ts': {
+  'src/pricing/quotes/quote.ts': {
     tests: ['test/pricing/model-values.test.ts', 'test/pricing/quote.test.ts', 'test/pricing/signing.test.ts'],
     faults: [
       ['if (strikeAbove && range.payoutCap <= range.strike)', 'if (strikeAbove && range.payoutCap < range.strike)'],
@@ -242,7 +242,7 @@ export const pricingFaults: Faults = {
       ['Math.floor(now() / 1000)', 'Math.ceil(now() / 1000)'],
     ],
   },
-  'src/pricing/values.ts': {
+  'src/pricing/quotes/values.ts': {
     tests: ['test/pricing/model-values.test.ts', 'test/pricing/values.test.ts'],
     faults: [
       ['payoutCap === 0n || (', '('],

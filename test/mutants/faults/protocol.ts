@@ -2,7 +2,7 @@ import type { Faults } from '../fault.ts'
 
 /** Faults in the protocol's own rules: logs, records, encodings, units and reverts. */
 export const protocolFaults: Faults = {
-  'src/protocol/units.ts': {
+  'src/protocol/fields/units.ts': {
     tests: ['test/protocol/units.test.ts'],
     faults: [
       ['\\d{1,6}(?:', '\\d{1,7}(?:'],
@@ -17,7 +17,7 @@ export const protocolFaults: Faults = {
       ['Number.isSafeInteger(value)', 'Number.isInteger(value)'],
     ],
   },
-  'src/protocol/scalars.ts': {
+  'src/protocol/fields/scalars.ts': {
     tests: ['test/protocol/scalars.test.ts'],
     faults: [
       ['const MAX_CHARACTERS = 1_024', 'const MAX_CHARACTERS = 1_025'],
@@ -46,7 +46,7 @@ export const protocolFaults: Faults = {
       ['gross: payoutAmount', "gross: '0'"],
     ],
   },
-  'src/protocol/packed-log.ts': {
+  'src/protocol/abi/packed-log.ts': {
     tests: ['test/protocol/packed-log.test.ts'],
     faults: [
       ['this.topicCount - 1', 'this.topicCount'],
@@ -63,7 +63,7 @@ export const protocolFaults: Faults = {
       ['this.dataAt = parts.dataAt', 'this.dataAt = parts.topicsAt'],
     ],
   },
-  'src/protocol/encode.ts': {
+  'src/protocol/abi/encode.ts': {
     tests: ['test/protocol/encode.test.ts'],
     faults: [
       ['value < 0 ||', ''],
@@ -85,7 +85,7 @@ export const protocolFaults: Faults = {
       ["if (typeof value !== 'string') throw", "if (value === '') throw"],
     ],
   },
-  'src/protocol/contract-function.ts': {
+  'src/protocol/abi/contract-function.ts': {
     tests: ['test/protocol/encode.test.ts'],
     faults: [
       ['values.length > 1 ? values', 'values.length > 2 ? values'],
@@ -124,7 +124,7 @@ export const protocolFaults: Faults = {
       ['[...texts[kind], UNKNOWN]', '[...texts[kind]]'],
     ],
   },
-  'src/protocol/slots.ts': {
+  'src/protocol/abi/slots.ts': {
     tests: ['test/protocol/entities.test.ts'],
     faults: [
       ['ownerSlot = address(4n)', 'ownerSlot = address(5n)'],
@@ -133,7 +133,7 @@ export const protocolFaults: Faults = {
       ['{ strict: true }', '{ strict: false }'],
     ],
   },
-  'src/protocol/outputs.ts': {
+  'src/protocol/abi/outputs.ts': {
     tests: ['test/protocol/entities.test.ts'],
     faults: [
       ["type === 'string' ? cutText(decoded[at]) : decoded[at]", 'decoded[at]'],
@@ -159,7 +159,7 @@ export const protocolFaults: Faults = {
       ['if (isConfigured(value)) return value', 'return value'],
     ],
   },
-  'src/protocol/logs.ts': {
+  'src/protocol/abi/logs.ts': {
     tests: ['test/protocol/log-meanings.test.ts', 'test/protocol/logs.test.ts'],
     faults: [
       ["hex.slice(24)}`\n  if (type === 'bool') return (hex)", "hex.slice(22)}`\n  if (type === 'bool') return (hex)"],
@@ -270,7 +270,7 @@ export const protocolFaults: Faults = {
       ],
     ],
   },
-  'src/protocol/request-fields.ts': {
+  'src/protocol/fields/request-fields.ts': {
     tests: ['test/protocol/field-bounds.test.ts', 'test/protocol/request-fields.test.ts', 'test/protocol/text.test.ts'],
     faults: [
       ['BigInt(text) <= max', 'BigInt(text) < max'],
@@ -290,14 +290,14 @@ export const protocolFaults: Faults = {
       ['.max(2, {', '.max(3, {'],
     ],
   },
-  'src/protocol/text.ts': {
+  'src/protocol/fields/text.ts': {
     tests: ['test/protocol/field-bounds.test.ts', 'test/protocol/text.test.ts'],
     faults: [
       ['text.length <= MAX_TEXT', 'text.length <= MAX_TEXT + 1'],
       ["Buffer.from(text.slice(0, MAX_TEXT), 'utf8').toString('utf8')", 'text.slice(0, MAX_TEXT)'],
     ],
   },
-  'src/protocol/response-fields.ts': {
+  'src/protocol/fields/response-fields.ts': {
     tests: [
       'test/protocol/field-bounds.test.ts',
       'test/protocol/response-fields.test.ts',

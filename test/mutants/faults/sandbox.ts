@@ -11,7 +11,7 @@ export const sandboxFaults: Faults = {
       ['close: () => clearInterval(timer)', 'close: () => {}'],
     ],
   },
-  'src/sandbox/held-output.ts': {
+  'src/sandbox/parts/held-output.ts': {
     tests: ['test/sandbox/progress.test.ts'],
     faults: [
       ['held.length > MOST_HELD', 'held.length >= MOST_HELD'],
@@ -30,7 +30,7 @@ export const sandboxFaults: Faults = {
       ['{quoted(value)}', '{value}'],
     ],
   },
-  'src/sandbox/random.ts': {
+  'src/sandbox/story/random.ts': {
     tests: ['test/sandbox/random.test.ts'],
     faults: [
       ['(max - min + 1)', '(max - min)'],
@@ -38,7 +38,7 @@ export const sandboxFaults: Faults = {
       ["if (chosen === undefined) throw new RangeError('cannot pick from an empty list')\n", ''],
     ],
   },
-  'src/sandbox/ports.ts': {
+  'src/sandbox/parts/ports.ts': {
     tests: ['test/sandbox/ports.service.test.ts'],
     faults: [
       ['port !== 0 && it.port === port', 'it.port === port'],
@@ -49,7 +49,7 @@ export const sandboxFaults: Faults = {
       ['    for (const server of servers) server.close()\n    await Promise.all', '    void Promise.all'],
     ],
   },
-  'src/sandbox/accounts.ts': {
+  'src/sandbox/story/accounts.ts': {
     tests: ['test/sandbox/summary.test.ts'],
     faults: [
       ['oracles: range(1, 3)', 'oracles: range(1, 2)'],

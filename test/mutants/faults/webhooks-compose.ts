@@ -58,7 +58,7 @@ export const composeFaults: Faults = {
       ['MAX_NODES = 20', 'MAX_NODES = 21'],
     ],
   },
-  'src/compose/webhook-subscription.ts': {
+  'src/compose/webhooks/subscription.ts': {
     tests: ['test/webhooks/options.test.ts'],
     faults: [
       ['chainIds?.length !== 1', 'chainIds === null'],
@@ -76,7 +76,7 @@ export const composeFaults: Faults = {
       ['texts.length > MOST_VALUES', 'texts.length > MOST_VALUES + 1'],
     ],
   },
-  'src/compose/webhooks.ts': {
+  'src/compose/webhooks/commands.ts': {
     tests: ['test/webhooks/commands.service.test.ts'],
     faults: [
       ['previousUntil > at && flags', 'flags'],

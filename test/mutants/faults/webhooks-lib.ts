@@ -103,7 +103,7 @@ export const libFaults: Faults = {
       ['      leaving.abort()\n      if (ms === 0) return\n', '      if (ms === 0) return\n      leaving.abort()\n'],
     ],
   },
-  'src/lib/half-open.ts': {
+  'src/lib/http/half-open.ts': {
     tests: ['test/lib/half-open.test.ts'],
     faults: [
       ['some(({ req }) => req.complete)', 'some(() => true)'],
@@ -129,7 +129,7 @@ export const libFaults: Faults = {
       ['  server.closeIdleConnections = () => {}\n', ''],
     ],
   },
-  'src/lib/outage-log.ts': {
+  'src/lib/observe/outage-log.ts': {
     tests: ['test/lib/outage-log.test.ts'],
     faults: [
       ['outage.lastAt = at', ''],
@@ -145,7 +145,7 @@ export const libFaults: Faults = {
       ['outage ??= {', 'outage = {'],
     ],
   },
-  'src/lib/parse.ts': {
+  'src/lib/http/parse.ts': {
     tests: ['test/lib/parse.test.ts'],
     faults: [
       ['most === 0 ? [] : [issue', '[issue'],
@@ -180,7 +180,7 @@ export const libFaults: Faults = {
       ['{ cause: options.cause })', '{})'],
     ],
   },
-  'src/lib/problem.ts': {
+  'src/lib/http/problem.ts': {
     tests: ['test/lib/errors.test.ts'],
     faults: [
       ["code === 'service_unavailable' || code === 'rate_limited'", "code === 'service_unavailable'"],
@@ -212,7 +212,7 @@ export const libFaults: Faults = {
       ['Number.isInteger(Math.log2(times))', 'Number.isInteger(Math.log10(times))'],
     ],
   },
-  'src/lib/truncate.ts': {
+  'src/lib/http/truncate.ts': {
     tests: ['test/lib/read-json.test.ts'],
     faults: [
       ['text.length <= MAX_LENGTH', 'text.length < MAX_LENGTH'],
@@ -221,7 +221,7 @@ export const libFaults: Faults = {
       ['Math.max(0, text', 'Math.max(1, text'],
     ],
   },
-  'src/lib/read-json.ts': {
+  'src/lib/http/read-json.ts': {
     tests: ['test/lib/read-json.test.ts'],
     faults: [
       ['[0x1f, 0x78]', '[0x1f]'],
@@ -278,7 +278,7 @@ export const libFaults: Faults = {
       ['if (first === null)', 'if (true)'],
     ],
   },
-  'src/lib/timing.ts': {
+  'src/lib/observe/timing.ts': {
     tests: ['test/lib/timing.test.ts'],
     faults: [
       ['if (waits.open === 0) waits.since', 'waits.since'],
@@ -297,7 +297,7 @@ export const libFaults: Faults = {
       ["!message.startsWith('READONLY') || ", ''],
     ],
   },
-  'src/lib/secrets.ts': {
+  'src/lib/observe/secrets.ts': {
     tests: ['test/lib/secrets.test.ts'],
     faults: [
       ['it.length >= SHORTEST.credential', 'it.length > SHORTEST.credential'],
@@ -332,7 +332,7 @@ export const libFaults: Faults = {
       ['Math.ceil(seconds)', 'Math.floor(seconds)'],
     ],
   },
-  'src/lib/metrics.ts': {
+  'src/lib/observe/metrics.ts': {
     tests: ['test/lib/metrics.test.ts'],
     faults: [
       ['      metric.reset()\n', ''],
@@ -342,7 +342,7 @@ export const libFaults: Faults = {
       ["flight('read', async () => read())", '(async () => read())()'],
     ],
   },
-  'src/lib/channel.ts': {
+  'src/lib/observe/channel.ts': {
     tests: ['test/lib/metrics.test.ts'],
     faults: [
       ['channel.unsubscribe(subscribers)', 'subscribers'],
@@ -350,7 +350,7 @@ export const libFaults: Faults = {
       ['asyncEnd: onEnd, error: ignore', 'asyncEnd: onEnd, error: onEnd'],
     ],
   },
-  'src/lib/http-metrics.ts': {
+  'src/lib/http/metrics.ts': {
     tests: ['test/lib/http-metrics.test.ts'],
     faults: [
       ['ms / 1_000', 'ms'],
@@ -360,7 +360,7 @@ export const libFaults: Faults = {
       ["route = 'unknown'", "route = ''"],
     ],
   },
-  'src/lib/log.ts': {
+  'src/lib/observe/log.ts': {
     tests: ['test/lib/log.test.ts'],
     faults: [
       ['createScrub(options.secrets ?? [])', 'createScrub([])'],
@@ -370,7 +370,7 @@ export const libFaults: Faults = {
       ['pino.destination(options.fd ?? 1)', 'pino.destination(1)'],
     ],
   },
-  'src/lib/markup.ts': {
+  'src/lib/http/markup.ts': {
     tests: ['test/lib/markup.test.ts'],
     faults: [
       [`  "'": '&#39;',\n`, ''],

@@ -3,7 +3,7 @@ import { getAddress, numberToHex } from 'viem'
 import { describe, expect, test } from 'vitest'
 import type { HeldToken } from '../../../src/db/queries/held-tokens.ts'
 import { ServiceError, unavailable } from '../../../src/lib/errors.ts'
-import { balancesOf } from '../../../src/reads/listings/balances.ts'
+import { balancesOf } from '../../../src/reads/portfolio/balances.ts'
 import { blockOf, seedDeployment, seedToken, walletOf } from '../../support/seed-index.ts'
 
 /* Balances over fake chains and fake held tokens, which see what is read. */

@@ -11,8 +11,8 @@ import {
   cursorText,
   subjectsOf,
   filterOf as typesOf,
-} from '../../../src/reads/listings/changes.ts'
-import { asOfChain } from '../../../src/reads/listings/feed-meta.ts'
+} from '../../../src/reads/feeds/changes.ts'
+import { asOfChain } from '../../../src/reads/feeds/meta.ts'
 import {
   feedOf,
   filterOf,
@@ -21,7 +21,7 @@ import {
   settlement,
   settlementsPage,
   startOf,
-} from '../../../src/reads/listings/settlements.ts'
+} from '../../../src/reads/feeds/settlements.ts'
 import { blockOf, walletOf } from '../../support/seed-index.ts'
 
 /* Pages of settlements and of changes over fake queries, which see what is read and in which order. */

@@ -3,8 +3,8 @@ import type { ListingRows, ListQuery } from '../../../src/db/queries/listings.ts
 import type { StoredBlock } from '../../../src/db/stored.ts'
 import { ServiceError } from '../../../src/lib/errors.ts'
 import type { Kind } from '../../../src/protocol/entities.ts'
-import { listings, pageFor } from '../../../src/reads/listings/listings.ts'
-import type { ListingQuery } from '../../../src/reads/listings/query.ts'
+import { listings, pageFor } from '../../../src/reads/lists/listings.ts'
+import type { ListingQuery } from '../../../src/reads/lists/query.ts'
 import { listRow, listSources, tipOf } from '../../support/list-sources.ts'
 import { blockOf, walletOf } from '../../support/seed-index.ts'
 

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import type { Kind } from '../../../src/protocol/entities.ts'
 import type { Inclusion } from '../../../src/protocol/rows.ts'
 import { resourceOf } from '../../../src/reads/cache/resources.ts'
-import type { ListingQuery } from '../../../src/reads/listings/query.ts'
-import { chainsOf, pageResource } from '../../../src/reads/listings/resource.ts'
+import type { ListingQuery } from '../../../src/reads/lists/query.ts'
+import { chainsOf, pageResource } from '../../../src/reads/lists/resource.ts'
 import { walletOf } from '../../support/seed-index.ts'
 
 /** A query of any list, which can include what its rows can show. */

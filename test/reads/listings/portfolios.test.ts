@@ -4,9 +4,9 @@ import type { Holding, PortfolioRows } from '../../../src/db/queries/portfolios.
 import type { ListRow } from '../../../src/db/queries/rows.ts'
 import { ServiceError } from '../../../src/lib/errors.ts'
 import { type Kind, perKind } from '../../../src/protocol/entities.ts'
-import { claimablesIn, type Portfolios, portfoliosOf } from '../../../src/reads/listings/portfolio.ts'
-import { claimablesOf, portfoliosInParts } from '../../../src/reads/listings/portfolio-parts.ts'
-import type { ListSources } from '../../../src/reads/listings/sources.ts'
+import type { ListSources } from '../../../src/reads/lists/sources.ts'
+import { claimablesOf, portfoliosInParts } from '../../../src/reads/portfolio/parts.ts'
+import { claimablesIn, type Portfolios, portfoliosOf } from '../../../src/reads/portfolio/portfolio.ts'
 import { heldRows, listRow, listSources, tipOf, viewsNode } from '../../support/list-sources.ts'
 import { blockOf, seedEvent, seedPosition, seedToken, walletOf } from '../../support/seed-index.ts'
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { PathInteger } from '../../../src/protocol/request-fields.ts'
-import { BalancesQuery } from '../../../src/reads/listings/balances-records.ts'
-import { ChangesBody, ChangesQuery, ChangesStreamQuery } from '../../../src/reads/listings/changes.ts'
-import { PortfolioBody, PortfolioQuery } from '../../../src/reads/listings/portfolio-records.ts'
-import { DepositsQuery, EventsQuery, listOf, PositionsQuery } from '../../../src/reads/listings/query.ts'
-import { SettlementsQuery, StreamQuery } from '../../../src/reads/listings/settlements.ts'
+import { PathInteger } from '../../../src/protocol/fields/request-fields.ts'
+import { ChangesBody, ChangesQuery, ChangesStreamQuery } from '../../../src/reads/feeds/changes.ts'
+import { SettlementsQuery, StreamQuery } from '../../../src/reads/feeds/settlements.ts'
+import { DepositsQuery, EventsQuery, listOf, PositionsQuery } from '../../../src/reads/lists/query.ts'
+import { BalancesQuery } from '../../../src/reads/portfolio/balances-records.ts'
+import { PortfolioBody, PortfolioQuery } from '../../../src/reads/portfolio/records.ts'
 import { walletOf } from '../../support/seed-index.ts'
 
 /* What requests of lists may say, on both sides of every bound. */

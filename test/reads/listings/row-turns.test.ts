@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createRowTurns } from '../../../src/reads/listings/row-turns.ts'
+import { createRowTurns } from '../../../src/reads/lists/row-turns.ts'
 
 /** The turns of a read with the numbers of rows that were handled before each turn that it waited for. */
 const paced = () => {

@@ -1,6 +1,6 @@
 import { getAddress } from 'viem'
 import { expect, test } from 'vitest'
-import { createLists } from '../../../src/reads/listings/sources.ts'
+import { createLists } from '../../../src/reads/lists/sources.ts'
 import { seedDeployment, seedToken } from '../../support/seed-index.ts'
 
 const OTHER = '0x000000000000000000000000000000000000dEaD'

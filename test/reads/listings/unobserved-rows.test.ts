@@ -5,7 +5,7 @@ import { unavailable } from '../../../src/lib/errors.ts'
 import type { Kind } from '../../../src/protocol/entities.ts'
 import * as record from '../../../src/protocol/records.ts'
 import type { Inclusion } from '../../../src/protocol/rows.ts'
-import { rowsOf } from '../../../src/reads/listings/rows.ts'
+import { rowsOf } from '../../../src/reads/lists/rows.ts'
 import { listRow, listSources, viewsNode } from '../../support/list-sources.ts'
 import { seedDeposit, seedEvent, seedPosition, seedToken } from '../../support/seed-index.ts'
 

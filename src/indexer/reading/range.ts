@@ -1,0 +1,228 @@
+import type { Chain } from '../../chain/chain.ts'
+import { LogsPruned, toServiceError } from '../../chain/rpc/errors.ts'
+import { type Block, getBlock, viewCall } from '../../chain/rpc/requests.ts'
+import type { Outcome } from '../../chain/rpc/transport.ts'
+import type { LastIds } from '../../db/index/progress.ts'
+import type { Dated, DatedFact } from '../../db/index/write.ts'
+import type { StoredBlock } from '../../db/stored.ts'
+import { decodeLog, type Fact, type FeeLog, feeLogsIn, type Hint, isKnownTopic } from '../../protocol/abi/logs.ts'
+import type { RawLog } from '../../protocol/abi/packed-log.ts'
+import { noneExists, recordCall } from './existence.ts'
+import { absentWith } from './gaps.ts'
+
+/**
+ * The content of a range of blocks, its last block, and the endpoint that returned its logs. `unknown` are logs that
+ * this build does not know. `complete` is whether no further entity exists at that block; null when that was not
+ * checked.
+ */
+export type Range = {
+  readonly block: Block
+  readonly facts: readonly DatedFact[]
+  readonly hints: readonly Hint[]
+  readonly fees: readonly Dated<FeeLog>[]
+  readonly unknown: readonly RawLog[]
+  readonly endpoint: number
+  readonly complete: boolean | null
+}
+
+/** A fetched range with the block before it, which must be the block of the cursor. */
+export type Fetched = Range & { readonly before: Block | null }
+
+/**
+ * The answers are not of one chain: a reorg happened between two requests, or two nodes on different forks answered.
+ * Retry.
+ */
+export class ChainMoved extends Error {
+  override readonly name = 'ChainMoved'
+}
+
+/** Whether nodes refused a range because they do not have logs as old as these any more. */
+export const isPruned = (fault: unknown): boolean => fault instanceof LogsPruned
+
+/**
+ * Fetches the blocks from..upTo, or as many as a node takes at once, of a chain whose newest block is `head`. Throws
+ * ChainMoved, or what `Chain.logs` throws.
+ */
+export const fetchRange = async (
+  chain: Chain,
+  { from, upTo, head }: { readonly from: bigint; readonly upTo: bigint; readonly head: Block },
+): Promise<Fetched> => {
+  const { endpoint, logs, last, before } = await chain.logs({ from, upTo })
+  const { facts, hints, fees, unknown } = sort(chain, endpoint, { logs, from, last })
+  const isSettled = head.timestamp - last.timestamp >= SETTLED_SECONDS
+  const known = isSettled ? blocksOf(logs, before, last) : new Map<bigint, Block>()
+  const headers = await headersOf(chain, [...facts, ...fees], last, known)
+  const created = { facts: dated(facts, headers), hints, fees: dated(fees, headers), unknown }
+  return { before, block: last, ...created, endpoint, complete: null }
+}
+
+/**
+ * Makes a range of the few blocks from the cursor to the head, whose logs the probe has returned. One request verifies
+ * that the cursor, the head and the block of each log belong to one chain, and whether entities exist at the head that
+ * the logs lack (`complete`). Throws ChainMoved when the blocks are of more than one chain, or what `Chain.send`
+ * throws.
+ */
+export const fetchTip = async (
+  chain: Chain,
+  tip: Pick<Range, 'endpoint'> & {
+    readonly cursor: StoredBlock
+    readonly head: Block
+    readonly logs: readonly RawLog[]
+    readonly last: LastIds
+  },
+): Promise<Range> => {
+  const { cursor, head, last } = tip
+  const from = cursor.number + 1n
+  // The logs of the same answer may be newer than its head.
+  const logs = tip.logs.filter(({ blockNumber }) => blockNumber <= head.number)
+  const { facts, hints, fees, unknown } = sort(chain, tip.endpoint, { logs, from, last: head })
+  const numbers = [cursor.number, head.number, ...new Set([...facts, ...fees].map(({ blockNumber }) => blockNumber))]
+  const at = { blockHash: head.hash }
+  const probes = absentWith(last, facts).map((entity) => viewCall(chain.deployment.diamond, recordCall(entity), at))
+  const { beyond, blocks } = await chain.send({
+    beyond: probes,
+    blocks: numbers.map((number) => getBlock(number)),
+  })
+  const headers = new Map(blocks.map((outcome) => blockOf(outcome)).map((block) => [block.number, block]))
+  for (const known of [cursor, head]) {
+    if (headers.get(known.number)?.hash !== known.hash) throw new ChainMoved(`block ${known.number} changed`)
+  }
+  const complete = noneExists(beyond)
+  const created = { facts: dated(facts, headers), hints, fees: dated(fees, headers), unknown }
+  return { block: head, ...created, endpoint: tip.endpoint, complete }
+}
+
+const blockOf = (outcome: Outcome<Block | null>): Block => {
+  if (!outcome.ok) throw toServiceError(outcome.error)
+  if (outcome.value === null) throw new ChainMoved('a block of the range does not exist any more')
+  return outcome.value
+}
+
+/** Headers per batch. */
+const BATCH = 99
+
+/** This far behind the head, in seconds of chain time, no reorg is expected, so the block times in logs are trusted. */
+const SETTLED_SECONDS = 120n
+
+/** The blocks of logs whose node adds the block time. A time outside that of the range is not trusted. */
+const blocksOf = (logs: readonly RawLog[], before: Block | null, last: Block): ReadonlyMap<bigint, Block> => {
+  const blocks = new Map<bigint, Block>()
+  for (const { blockNumber: number, blockHash: hash, blockTimestamp: timestamp } of logs) {
+    if (timestamp === null || timestamp > last.timestamp || timestamp < (before?.timestamp ?? 0n)) continue
+    if (!blocks.has(number)) blocks.set(number, { number, hash, timestamp })
+  }
+  return blocks
+}
+
+/**
+ * Reads the blocks of logs that are not `known`, from which `dated` takes their time. Each batch includes the last block
+ * of the range, which verifies that the batch is of the same chain.
+ */
+const headersOf = async (
+  chain: Chain,
+  logs: readonly Seen[],
+  last: Block,
+  known: ReadonlyMap<bigint, Block>,
+): Promise<ReadonlyMap<bigint, Block>> => {
+  const headers = new Map([...known, [last.number, last]])
+  const numbers = [...new Set(logs.map(({ blockNumber }) => blockNumber))].filter((number) => !headers.has(number))
+  for (let at = 0; at < numbers.length; at += BATCH) {
+    const batch = [last.number, ...numbers.slice(at, at + BATCH)]
+    const { blocks } = await chain.send({ blocks: batch.map((number) => getBlock(number)) })
+    for (const block of blocks.map(blockOf)) headers.set(block.number, block)
+    if (headers.get(last.number)?.hash !== last.hash) throw new ChainMoved(`block ${last.number} changed`)
+  }
+  return headers
+}
+
+type Seen = Pick<Fact, 'blockNumber' | 'blockHash' | 'blockTimestamp'>
+
+/**
+ * Adds the time of each log's block. The header also verifies that the log is of this chain: logs and headers may come
+ * from two nodes on two forks, where the same id may have different owners.
+ */
+const dated = <T extends Seen>(logs: readonly T[], headers: ReadonlyMap<bigint, Block>): Dated<T>[] =>
+  logs.map((log) => {
+    const header = headers.get(log.blockNumber)
+    if (header?.hash !== log.blockHash) throw new ChainMoved(`block ${log.blockNumber} is not the block of its logs`)
+    return isDated(log, header) ? log : { ...log, blockTimestamp: header.timestamp }
+  })
+
+/** Most logs contain the time of their block. */
+const isDated = <T extends Seen>(log: T, { timestamp }: Block): log is Dated<T> => log.blockTimestamp === timestamp
+
+/**
+ * Decodes an endpoint's logs. Throws ChainMoved, and penalizes the endpoint, for logs outside the request or that
+ * cannot be decoded.
+ */
+const sort = (
+  chain: Chain,
+  endpoint: number,
+  { logs, from, last }: { readonly logs: readonly RawLog[]; readonly from: bigint; readonly last: Block },
+): Pick<Range, 'hints' | 'unknown'> & { readonly facts: readonly Fact[]; readonly fees: readonly FeeLog[] } => {
+  const facts: Fact[] = []
+  const hints: Hint[] = []
+  const unknown: RawLog[] = []
+  const reject = (reason: string): never => {
+    chain.penalize(endpoint, reason)
+    throw new ChainMoved(reason)
+  }
+  const diamond = chain.deployment.diamond.toLowerCase()
+  for (const log of logs) {
+    if (log.address.toLowerCase() !== diamond) reject('a log of another contract')
+    if (log.blockNumber < from || log.blockNumber > last.number) reject('a log from outside the range')
+    if (log.blockNumber === last.number && log.blockHash !== last.hash) throw new ChainMoved('logs of another fork')
+    const decoded = decode(log) ?? reject('a log that cannot be decoded')
+    if (decoded === 'unknown') unknown.push(log)
+    if (typeof decoded === 'string') continue
+    if (decoded.kind === 'hint') hints.push(decoded)
+    else facts.push(decoded)
+  }
+  return { facts: unique(facts) ?? reject('two logs of one row'), hints, fees: feeLogsIn(hints), unknown }
+}
+
+/**
+ * Removes repeated facts; null when two different logs create one row. In nearly all cases the facts are in order and
+ * none repeats.
+ */
+const unique = (facts: readonly Fact[]): readonly Fact[] | null => {
+  const last: Record<Fact['kind'], bigint> = { event: -1n, deposit: -1n, position: -1n }
+  const inOrder = facts.every(({ kind, id }) => {
+    const isNext = id > last[kind]
+    last[kind] = id
+    return isNext
+  })
+  if (inOrder) return facts
+  const each = new Map<string, Fact>()
+  for (const fact of facts) {
+    const key = `${fact.kind} ${fact.id}`
+    const first = each.get(key) ?? fact
+    if (first.blockHash !== fact.blockHash || first.logIndex !== fact.logIndex) return null
+    each.set(key, first)
+  }
+  return [...each.values()]
+}
+
+/**
+ * Decodes a log: `other` for one that the index does not follow, `unknown` for one that this build does not know, null
+ * for one that cannot be decoded.
+ */
+const decode = (log: RawLog): Fact | Hint | 'other' | 'unknown' | null => {
+  try {
+    const decoded = decodeLog(log)
+    if (decoded === null) return isKnownTopic(log.topics[0]) ? 'other' : 'unknown'
+    return isStorable(decoded) ? decoded : null
+  } catch {
+    return null
+  }
+}
+
+/** The greatest id and log index that the database can store. No contract can emit greater ones. */
+const MAX_ID = 2n ** 63n - 1n
+const MAX_LOG_INDEX = 2 ** 31 - 1
+
+/** Whether the database can store the ids and the index of a log. Otherwise each write of the range would fail. */
+const isStorable = (log: Fact | Hint): boolean =>
+  Number(log.logIndex) <= MAX_LOG_INDEX &&
+  (!('id' in log) || log.id <= MAX_ID) &&
+  (!('eventId' in log) || log.eventId <= MAX_ID)

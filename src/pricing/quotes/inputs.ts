@@ -1,0 +1,71 @@
+import type { Parameters } from '../calibrations.ts'
+import type { Drift } from '../drift.ts'
+import type { History } from '../market/market.ts'
+import type { Tier } from '../tiers.ts'
+import { averageVariance, ewmaVolatility, kernelSigma, logReturns, type VarianceForecast } from '../variance.ts'
+
+/** Number of closes in the spot volatility: 60 returns. */
+const SPOT_CLOSES = 61
+
+/** The kernel's inputs and the values they derive from; rates and volatilities are annual fractions. */
+export type Inputs = Omit<Drift, 'note' | 'localRates'> & {
+  /** The dollar's rate, used for discounting. */
+  readonly r: number
+  /** The kernel's volatility: `volMarkup` times `garch.sigmaIntegrated`, at least `volFloor`. */
+  readonly sigma: number
+  /** The spot volatility before markup, floor and forecast. */
+  readonly sigmaRealizedRaw: number
+  readonly volMarkup: number
+  readonly volFloor: number
+  readonly garch: {
+    readonly sigma0: number
+    readonly sigmaLongRun: number
+    readonly persistence: number
+    readonly sigmaIntegrated: number
+    readonly alpha: number
+    readonly beta: number
+    readonly from: Parameters['garchFrom']
+  }
+  readonly jump: Parameters['jumps'] & { readonly from: Parameters['jumpsFrom'] }
+}
+
+/** The volatility over a horizon in trading days: the forecast, and the kernel's input. */
+export const horizonSigma = (
+  forecast: VarianceForecast,
+  tier: { readonly floor: number; readonly volMarkup: number },
+  tradingDays: number,
+): { readonly sigmaIntegrated: number; readonly sigma: number } => {
+  const sigmaIntegrated = Math.sqrt(averageVariance(forecast, tradingDays))
+  return { sigmaIntegrated, sigma: kernelSigma(sigmaIntegrated, tier) }
+}
+
+/** The kernel's inputs for a horizon in trading days. */
+export const deriveInputs = (from: {
+  readonly history: History
+  readonly parameters: Parameters
+  readonly tier: Tier
+  readonly drift: Drift
+  readonly r: number
+  readonly volMarkup: number
+  readonly tradingDays: number
+}): Inputs => {
+  const { history, parameters, tier, r, volMarkup, tradingDays } = from
+  const { mu, q, qEffective } = from.drift
+  const { alpha, beta, sigmaLongRun } = parameters.garch
+  const closes = history.closes.slice(-SPOT_CLOSES).map(({ close }) => close)
+  const sigmaRealizedRaw = ewmaVolatility(logReturns(closes))
+  const forecast = { sigma0: sigmaRealizedRaw, sigmaLongRun, persistence: alpha + beta }
+  const { sigmaIntegrated, sigma } = horizonSigma(forecast, { floor: tier.floor, volMarkup }, tradingDays)
+  return {
+    r,
+    q,
+    mu,
+    qEffective,
+    sigma,
+    sigmaRealizedRaw,
+    volMarkup,
+    volFloor: tier.floor,
+    garch: { ...forecast, sigmaIntegrated, alpha, beta, from: parameters.garchFrom },
+    jump: { ...parameters.jumps, from: parameters.jumpsFrom },
+  }
+}

@@ -1,0 +1,185 @@
+import { invalid, type ServiceError } from '../../lib/errors.ts'
+import type { Drift } from '../drift.ts'
+import { driftFault, usdRateFault } from '../freshness.ts'
+import { spreadPrice } from '../kernel/spread.ts'
+import type { History } from '../market/market.ts'
+import type { UsdRate } from '../market/usd-rate.ts'
+import type { Quote, QuoteRequest } from '../messages.ts'
+import { type Model, type PairModel, yearsBetween } from '../model.ts'
+import { TRADING_DAYS } from '../variance.ts'
+import {
+  amountsDown,
+  type FixedRange,
+  fromSix,
+  isWithinLeverage,
+  isWithinPayout,
+  ONE,
+  premiumRateRound,
+  sixRound,
+  snapRate,
+  widthOf,
+} from './premium.ts'
+import type { Sign } from './signing.ts'
+
+const METHOD = 'Garman-Kohlhagen spread with a 50-term Merton jump overlay over GARCH(1,1) expected-average variance'
+
+/** Millionths: more than 15 digits are not exact in a number. */
+const MAX_PAYOUT = 10n ** 15n - 1n
+
+export type QuoterOptions = {
+  readonly model: Model
+  /** A history that ends more days ago is stale, and quotes on it are never signed. */
+  readonly maxStalenessDays: number
+  /** Rejects signatures on fallback or old rates of any kind. Otherwise only on stale histories. */
+  readonly isProduction: boolean
+  readonly sign: Sign
+  /** Unix milliseconds. */
+  readonly now: () => number
+}
+
+const refuse = (path: string, message: string): ServiceError => invalid(message, [{ path, message }])
+
+/** The range in the protocol's millionths, so that the priced range equals the range on chain. */
+const rangeOf = ({ strike, payoutCap, strikeAbove }: QuoteRequest, spot: bigint | undefined): FixedRange => {
+  const snap = (path: string, six: bigint | undefined): bigint => {
+    if (six === undefined)
+      throw refuse(path, `${path === 'pair' ? 'the spot' : path} needs more than six decimals: quote the inverted pair`)
+    return six
+  }
+  const range = {
+    initialRate: snap('pair', spot),
+    strike: snap('strike', snapRate(strike)),
+    payoutCap: snap('payoutCap', snapRate(payoutCap)),
+  }
+  if (strikeAbove && range.payoutCap <= range.strike)
+    throw refuse('payoutCap', 'an upward range has its cap above its strike')
+  if (!strikeAbove && range.payoutCap >= range.strike)
+    throw refuse('payoutCap', 'a downward range has its cap below its strike')
+  return range
+}
+
+const notesOf = (drift: Drift, usd: UsdRate, history: History, stale: boolean, premiumRate: bigint): string =>
+  [
+    drift.note,
+    ...(usd.fallback ? [`the USD rate is the configured fallback of ${usd.recordDate}`] : []),
+    ...(history.synthetic || history.spot.synthetic ? ['synthetic rates: generated, not market data'] : []),
+    ...(stale ? [`stale history, last close ${history.last.date}: never signed`] : []),
+    ...(premiumRate > 1_000_000n ? ['a premium above the notional, which the protocol rejects'] : []),
+  ].join('; ')
+
+/**
+ * Prices requests. A request is rejected (`validation_error`) for an unsupported pair, an expiry in the past or beyond
+ * the jump series, a strike and cap in the wrong order or finer than six decimals, a payout above 100 times its premium
+ * or below its premium, and a payout that rounds to 0.
+ *
+ * @example
+ * const quote = createQuoter({ model, sign, maxStalenessDays: 7, isProduction: true, now: Date.now })
+ * const { premiumRateFixed6, breakdown } = await quote(request)
+ */
+export const createQuoter = (options: QuoterOptions): ((request: QuoteRequest) => Promise<Quote>) => {
+  const { model, maxStalenessDays, isProduction, sign, now } = options
+
+  /** Why a quote on these rates is not signed; null when it may be signed. */
+  const faultOf = ({ history, stale, usd, drift }: PairModel): string | null => {
+    if (stale) return `the history ends on ${history.last.date}, more than ${maxStalenessDays} days ago`
+    return isProduction ? (usdRateFault(usd, now(), maxStalenessDays) ?? driftFault(drift, now())) : null
+  }
+
+  return async (request) => {
+    const asOf = Math.floor(now() / 1000)
+    if (request.expiryUnixSeconds <= asOf) throw refuse('expiryUnixSeconds', 'the expiry has passed')
+    const priced = await model(request.pair)
+    if (priced === undefined)
+      throw refuse('pair', `unsupported pair ${request.pair}: no history of at least 30 closes in 90 days`)
+    const { history, stale, usd, drift, parameters, tier } = priced
+    const range = rangeOf(request, priced.spot)
+    const width = widthOf(range)
+    const spot = fromSix(range.initialRate)
+    const edges = { strike: fromSix(range.strike), payoutCap: fromSix(range.payoutCap) }
+
+    const years = yearsBetween(asOf, request.expiryUnixSeconds)
+    const inputs = priced.inputsFor(years)
+    if (inputs === undefined) throw refuse('expiryUnixSeconds', 'horizon too long for the jump series')
+
+    const { sigma, r, qEffective, jump } = inputs
+    const fairValue = spreadPrice({ spot, ...edges, years, sigma, r, q: qEffective }, jump)
+    if (!Number.isFinite(fairValue)) throw refuse('expiryUnixSeconds', 'no finite price: choose an earlier expiry')
+    const premiumRate = premiumRateRound(fairValue, range)
+    if (!isWithinLeverage(range, premiumRate)) {
+      throw refuse(
+        'payoutCap',
+        'leverage above 100: the payout is more than 100 times the premium; choose a strike nearer to the spot or a later expiry',
+      )
+    }
+    if (!isWithinPayout(range, premiumRate)) {
+      throw refuse(
+        'payoutCap',
+        `the premium, ${fromSix(premiumRate)} of the notional when rounded to millionths, exceeds the greatest payout: move payoutCap further from strike`,
+      )
+    }
+    if (premiumRate > ONE) {
+      throw refuse(
+        'strike',
+        `the premium, ${fromSix(premiumRate)} of the notional, is above 1, which the protocol rejects: choose a strike nearer to the spot`,
+      )
+    }
+    const { premium, maxPayout } = amountsDown(range, premiumRate, sixRound(request.notional))
+    if (maxPayout > MAX_PAYOUT) {
+      throw refuse(
+        'notional',
+        'the payout has more than 15 digits, which a number cannot hold exactly: lower the notional',
+      )
+    }
+    if (maxPayout === 0n)
+      throw refuse('notional', 'the greatest payout rounds to 0 at six decimals: raise the notional')
+
+    const fault = faultOf(priced)
+    const { attestation, details } = await sign(request, { range, premiumRate, asOf, fault })
+    return {
+      premiumRate: fromSix(premiumRate),
+      premiumUsd: fromSix(premium),
+      maxPayoutUsd: fromSix(maxPayout),
+      premiumRateFixed6: String(premiumRate),
+      attestation,
+      breakdown: {
+        pair: request.pair,
+        spot,
+        ...edges,
+        rangeWidth: fromSix(width),
+        T_years: years,
+        T_days: 365 * years,
+        notional: request.notional,
+        direction: request.strikeAbove ? 'upward' : 'downward',
+        coveragePercent: (100 * Number(width)) / Number(range.initialRate),
+        method: METHOD,
+        pairClassification: {
+          tier: priced.tierName,
+          useEmpiricalDrift: tier.useEmpiricalDrift,
+          notes: notesOf(drift, usd, history, stale, premiumRate),
+        },
+        inputs,
+        // The following fields are not in the specification.
+        attestation: details,
+        asOf,
+        tradingDays: TRADING_DAYS * years,
+        fairValue,
+        fairRate: fairValue / spot,
+        leverage: Number(width * 1_000_000n) / Number(range.initialRate * premiumRate),
+        initialRateFixed6: String(range.initialRate),
+        strikeFixed6: String(range.strike),
+        payoutCapFixed6: String(range.payoutCap),
+        usdRate: usd,
+        spotSource: { source: history.spot.source, date: history.spot.date, synthetic: history.spot.synthetic },
+        history: {
+          source: history.source,
+          synthetic: history.synthetic,
+          firstClose: history.closes[0]?.date,
+          lastClose: history.last.date,
+          closes: history.closes.length,
+          stale,
+        },
+        calibration: { version: parameters.version, lastClose: parameters.lastClose },
+      },
+    }
+  }
+}

@@ -1,0 +1,165 @@
+import type { z } from 'zod'
+import type { ListRow } from '../../db/queries/rows.ts'
+import { isUnavailable } from '../../lib/errors.ts'
+import type { ChainId } from '../../protocol/chains.ts'
+import { payout } from '../../protocol/claim-fees.ts'
+import type { Kind } from '../../protocol/entities.ts'
+import { integer } from '../../protocol/fields/response-fields.ts'
+import * as record from '../../protocol/records.ts'
+import { type EventViews, eventFields, fieldsOf, type Inclusion, showsValues } from '../../protocol/rows.ts'
+import type { Token } from '../../protocol/tokens.ts'
+import { fromChain } from '../entities/entity.ts'
+import * as subject from '../entities/subjects.ts'
+import { chainOf } from '../read.ts'
+import type { Row } from './records.ts'
+import type { ListSources } from './sources.ts'
+import { withValues } from './values.ts'
+
+type Asked<K extends Kind = Kind> = { readonly kind: K; readonly include: readonly Inclusion[] }
+
+type EventFields = ReturnType<typeof eventFields>
+
+type PositionRecord = z.output<typeof record.Position>
+
+type Mutable<T> = T extends unknown ? { -readonly [F in keyof T]: T[F] } : never
+
+/** Reads the event of a row from the chain; null when it does not exist. */
+const eventFromChain = async (sources: ListSources, { chainId, eventId }: ListRow) => {
+  const id = { chainId, id: Number(eventId) }
+  const found = await fromChain(sources, subject.event, id, undefined, (views, time) => ({ ...views, time }))
+  return 'missing' in found ? null : found.data
+}
+
+type EventOnChain = NonNullable<Awaited<ReturnType<typeof eventFromChain>>>
+
+/** Makes rows of a page from what the index or a node has of them. */
+const createRows = <K extends Kind>(sources: ListSources, { kind, include }: Asked<K>) => {
+  const { chains, lists } = sources
+  const fields = fieldsOf(include)
+  const showsEvent = fields.some((name) => name !== 'payout')
+  const made = new Map<string, EventFields>()
+  const onChain = new Map<string, ReturnType<typeof eventFromChain>>()
+  let isIndexed = true
+
+  const shownOf = (views: EventViews, chainId: ChainId): EventFields =>
+    eventFields(views, chainOf(chains, chainId).deployment.profile, fields)
+
+  /** What rows show of an event, made once: most rows of a page are of few events. Null before it is observed. */
+  const ofEvent = (row: ListRow<K>): EventFields | null => {
+    if (!showsEvent) return {}
+    const key = `${row.chainId} ${row.eventId}`
+    const known = made.get(key)
+    if (known !== undefined) return known
+    const views = row.event()
+    const shown = views && shownOf(views, row.chainId)
+    if (shown !== null) made.set(key, shown)
+    return shown
+  }
+
+  /** Adds to a new record what rows have in addition. Copies of records of several kinds would take longer. */
+  const rowOf = (row: ListRow<K>, entity: object, { token, symbol, decimals }: Token, event: EventFields): Row => {
+    const made = entity as Mutable<Row>
+    made.chainId = row.chainId
+    made.createdBlock = integer(row.blockNumber)
+    made.createdTx = row.txHash
+    made.token = token
+    made.symbol = symbol
+    made.decimals = decimals
+    if (fields.includes('payout')) Object.assign(made, { payout: payout(entity as PositionRecord, row.feeRate) })
+    return fields.length === 0 ? made : Object.assign(made, event)
+  }
+
+  const readEvent = (row: ListRow<K>) => {
+    const key = `${row.chainId} ${row.eventId}`
+    const reading = onChain.get(key) ?? eventFromChain(sources, row)
+    onChain.set(key, reading)
+    return reading
+  }
+
+  const readEntity = async (row: ListRow<K>, event: EventOnChain): Promise<object | null> => {
+    const id = { chainId: row.chainId, id: Number(row.id) }
+    const read = {
+      event: async () => ({ data: record.eventCore(event) }),
+      deposit: () => fromChain(sources, subject.deposit, id, undefined, record.deposit),
+      position: () => fromChain(sources, subject.position, id, undefined, record.position),
+    }
+    const found = await read[kind]()
+    return 'missing' in found ? null : found.data
+  }
+
+  /** Reads a row from the chain; null when a reorg has removed it. */
+  const fromNodes = async (row: ListRow<K>): Promise<Row | null> => {
+    const { chainId } = row
+    const event = await readEvent(row)
+    const entity = event === null ? null : await readEntity(row, event)
+    if (event === null || entity === null) return null
+    const stored = event.paymentToken === row.token ? row : null
+    const token =
+      lists.token(chainId, event.paymentToken, stored) ?? (await lists.tokens.ask(chainId, event.paymentToken))
+    return rowOf(row, entity, token, shownOf(event, chainId))
+  }
+
+  /** Makes a row. A part that the index has not read yet is read from the chain. */
+  const make = (row: ListRow<K>): Row | Promise<Row | null> => {
+    const { chainId, views, token: address } = row
+    const event = ofEvent(row)
+    if (views === null || address === null || event === null) {
+      isIndexed = false
+      return fromNodes(row)
+    }
+    const withToken = (token: Token): Row => rowOf(row, record.entityRecord[kind](views), token, event)
+    const token = lists.token(chainId, address, row)
+    return token === null ? lists.tokens.ask(chainId, address).then(withToken) : withToken(token)
+  }
+
+  return {
+    make,
+    /** Whether the index had everything that the rows are made of, but perhaps the descriptions of their tokens. */
+    isIndexed: () => isIndexed,
+  }
+}
+
+/** Rows in the order of the page; null where a reorg has removed one, or where it could not be read. */
+type Made = { readonly rows: readonly (Row | null)[]; readonly isIndexed: boolean }
+
+/**
+ * Makes rows, and reports whether all come from the index. A row whose views the index has not read yet is read from
+ * the chain; it is null when a reorg has removed it. When no node is in reach for that, `unread` is called with the
+ * position of the row, and the row is null; without `unread`, the error is thrown.
+ */
+export const rowsOf = async (
+  sources: ListSources,
+  asked: Asked,
+  rows: readonly ListRow[],
+  unread?: (at: number) => void,
+): Promise<Made> => {
+  const { isIndexed, make } = createRows(sources, asked)
+  const made = await allOf(
+    rows.map((row, at) => {
+      const result = attempt(() => make(row))
+      if (unread === undefined || !(result instanceof Promise)) return result
+      return result.catch((fault: unknown) => {
+        if (!isUnavailable(fault)) throw fault
+        unread(at)
+        return null
+      })
+    }),
+  )
+  const found = showsValues(asked.include)
+    ? await withValues(sources.pricing, made, asked.include.includes('stale-value'))
+    : made
+  return { rows: found, isIndexed: isIndexed() }
+}
+
+/** Returns what `make` does, or a rejection if it throws: the promises of earlier rows are then handled too. */
+const attempt = <T>(make: () => T | Promise<T>): T | Promise<T> => {
+  try {
+    return make()
+  } catch (fault) {
+    return Promise.reject(fault)
+  }
+}
+
+/** Waits for values of which most are there already. */
+const allOf = async <T>(values: readonly (T | Promise<T>)[]): Promise<readonly T[]> =>
+  values.some((value) => value instanceof Promise) ? Promise.all(values) : (values as readonly T[])
