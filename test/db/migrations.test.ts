@@ -8,7 +8,7 @@ test('the migrations produce the schema of the code, so that nothing is left to 
   const folder = mkdtempSync(join(tmpdir(), 'fx-migrations-'))
   try {
     cpSync('migrations', folder, { recursive: true })
-    const options = ['--dialect', 'postgresql', '--schema', './src/db/schema*.ts', '--out', relative('.', folder)]
+    const options = ['--dialect', 'postgresql', '--schema', './src/db/schema/*.ts', '--out', relative('.', folder)]
     const output = execFileSync('npx', ['drizzle-kit', 'generate', ...options], { encoding: 'utf8' })
     expect(output, 'run: npm run db:generate').toContain('No schema changes')
     expect(readdirSync(folder)).toEqual(readdirSync('migrations'))
