@@ -158,7 +158,7 @@ describe('an error names the exceeded limit', () => {
     ['/v1/pricing/quote', 65_536],
     ['/v1/wallets/portfolio', 16_384],
     ['/v1/tx/governance/diamond-cut', 262_144],
-    ['/v1/tx/broadcast', 262_144],
+    ['/v1/tx/broadcast', 294_912],
   ])('of a body, which for %s is %d bytes', async (url, limit) => {
     const { app } = await open({})
     const headers = { 'content-type': 'application/json' }

@@ -18,7 +18,7 @@ test.each([
   ['the environment file', 'env-file.ts', `console.log((await writeEnvFile({ SECRET: '1' })).path)`, 'writeEnvFile'],
   [
     'a directory, before any child has it',
-    'scratch.ts',
+    'parts/scratch.ts',
     `console.log((await makeScratch('fx-test-')).path)`,
     'makeScratch',
   ],
