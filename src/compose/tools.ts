@@ -10,7 +10,6 @@ import { audit } from '../indexer/audit/audit.ts'
 import { formatAudit } from '../indexer/audit/format.ts'
 import { isUnavailable, OperatorError, ServiceError } from '../lib/errors.ts'
 import { createClosers } from '../lib/lifecycle.ts'
-import { createMeter } from '../lib/meter.ts'
 import { createLogger } from '../lib/observe/log.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import { openChains, openDatabase, WORK_WITHIN_MS } from './parts.ts'
@@ -62,9 +61,8 @@ export const runAudit = async (): Promise<void> => {
     const database = openDatabase({ url, maxConnections: 4, ...times, log }, closers)
     await requireVersion(database)
     for (const chain of openChains(config, log, closers).values()) {
-      const meter = createMeter({ stream: process.stderr, now: performance.now.bind(performance) })
       try {
-        const report = await audit({ chain, database, log, meter })
+        const report = await audit({ chain, database, log })
         process.stdout.write(`${formatAudit(report)}\n`)
         if (report.found > 0) exitCodes.add(FOUND)
         if (report.unconfirmed.length > 0) exitCodes.add(NOT_COMPARED)
@@ -72,8 +70,6 @@ export const runAudit = async (): Promise<void> => {
         if (!(fault instanceof ServiceError)) throw fault
         exitCodes.add(NOT_COMPARED)
         process.stdout.write(notAudited(chain.chainId, fault.message))
-      } finally {
-        meter.close()
       }
     }
   } catch (fault) {

@@ -5,7 +5,6 @@ import { readProgress } from '../../db/index/progress.ts'
 import type { Database } from '../../db/pool.ts'
 import type { StoredBlock } from '../../db/stored.ts'
 import { unavailable } from '../../lib/errors.ts'
-import type { Meter } from '../../lib/meter.ts'
 import type { Logger } from '../../lib/observe/log.ts'
 import { type ChainId, startBlockFault } from '../../protocol/chains.ts'
 import { kinds } from '../../protocol/entities.ts'
@@ -60,7 +59,6 @@ type Options = {
   readonly chain: Chain
   readonly database: Database
   readonly log: Logger
-  readonly meter?: Meter
   readonly waitBudgetMs?: number
   readonly pauseMs?: number
   /** Entities, and wallets, that are compared at once. */
@@ -76,7 +74,6 @@ type Options = {
  * reach.
  */
 export const audit = async ({
-  meter,
   waitBudgetMs = WAIT_BUDGET_MS,
   pauseMs = PAUSE_MS,
   size = SIZE,
@@ -124,7 +121,6 @@ export const audit = async ({
     for (let from: bigint | null = 0n; from !== null; ) {
       const slice: ComparedSlice = await compareSlice(deps, kind, from)
       count(kind, slice)
-      meter?.show(`chain ${chainId} ${kind}s`, onChain[kind], Number(slice.first.last ?? 0n))
       from = slice.next
       if (kind === 'event' && from === null) add(await compareTotal(deps, slice.first, onChain.event))
     }
@@ -136,7 +132,6 @@ export const audit = async ({
     lists += compared.lists
     add(compared.differences)
     position = compared.next
-    meter?.show(`chain ${chainId} lists`, lists, null)
   }
   if (firstBlock === null || block === null) throw unavailable(`chain ${chainId} is not indexed yet`)
   const hasLogs = chain.status().hasLogs

@@ -41,7 +41,6 @@ export const auditFaults: Faults = {
       ['open.withoutLog === 0', 'open.unconfirmed === 0'],
       ['open.waiting === 0', 'open.unreadable === 0'],
       ['columns.length === 0 ? []', 'columns.length === 1 ? []'],
-      ['Number(slice.first.last ?? 0n))', 'onChain[kind])'],
     ],
   },
   'src/indexer/audit/slice.ts': {

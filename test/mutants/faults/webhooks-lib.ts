@@ -319,19 +319,6 @@ export const libFaults: Faults = {
       ['name.toLowerCase()', 'name'],
     ],
   },
-  'src/lib/meter.ts': {
-    tests: ['test/lib/meter.test.ts'],
-    faults: [
-      ['at - shownAt < ', 'at - shownAt <= '],
-      ['isTerminal ? ON_TERMINAL_MS : ELSEWHERE_MS', 'isTerminal ? ELSEWHERE_MS : ON_TERMINAL_MS'],
-      ['if (count?.what !== what) count', 'count ??= { what, since: at }\n      if (count.what === undefined) count'],
-      ['Math.max(0, of - done)', 'of - done'],
-      ['      shownAt = at\n', ''],
-      ["      if (isTerminal) stream.write('\\r\\u001b[K')", "      stream.write('\\r\\u001b[K')"],
-      ['Math.floor(whole / 60) % 60', 'Math.floor(whole / 60)'],
-      ['Math.ceil(seconds)', 'Math.floor(seconds)'],
-    ],
-  },
   'src/lib/observe/metrics.ts': {
     tests: ['test/lib/metrics.test.ts'],
     faults: [
