@@ -62,7 +62,7 @@ export const runAudit = async (): Promise<void> => {
     await requireVersion(database)
     for (const chain of openChains(config, log, closers).values()) {
       try {
-        const report = await audit({ chain, database, log })
+        const report = await audit({ chain, database, log, onProgress: (line) => process.stderr.write(`${line}\n`) })
         process.stdout.write(`${formatAudit(report)}\n`)
         if (report.found > 0) exitCodes.add(FOUND)
         if (report.unconfirmed.length > 0) exitCodes.add(NOT_COMPARED)

@@ -103,7 +103,12 @@ describe('an index that equals the chain', () => {
         return chain.send(...sent)
       },
     }
-    const found = await report({ chain: advancing, wallets: 3 })
+    const shown: string[] = []
+    const found = await report({ chain: advancing, wallets: 3, onProgress: (line) => shown.push(line) })
+    expect(shown).toEqual([
+      ...['events', 'deposits', 'positions'].map((what) => `chain 8453: 3 of 3 ${what} compared`),
+      ...[11, 14, 14, 17, 17].map((done) => `chain 8453: ${done} lists compared`),
+    ])
     await added
     expect([found.firstBlock, found.block]).toEqual([blockOf(10n), blockOf(11n)])
   })

@@ -59,6 +59,8 @@ type Options = {
   readonly chain: Chain
   readonly database: Database
   readonly log: Logger
+  /** Called with a line of text for each part that was compared. */
+  readonly onProgress?: (line: string) => void
   readonly waitBudgetMs?: number
   readonly pauseMs?: number
   /** Entities, and wallets, that are compared at once. */
@@ -74,6 +76,7 @@ type Options = {
  * reach.
  */
 export const audit = async ({
+  onProgress = () => {},
   waitBudgetMs = WAIT_BUDGET_MS,
   pauseMs = PAUSE_MS,
   size = SIZE,
@@ -121,6 +124,8 @@ export const audit = async ({
     for (let from: bigint | null = 0n; from !== null; ) {
       const slice: ComparedSlice = await compareSlice(deps, kind, from)
       count(kind, slice)
+      const { last } = slice.first
+      if (last !== null) onProgress(`chain ${chainId}: ${onChain[kind]} of ${last} ${kind}s compared`)
       from = slice.next
       if (kind === 'event' && from === null) add(await compareTotal(deps, slice.first, onChain.event))
     }
@@ -130,6 +135,7 @@ export const audit = async ({
     const at: WalletPosition = position
     const compared = await repeatIfDifferent(deps, () => compareWallets(deps, at, wallets))
     lists += compared.lists
+    onProgress(`chain ${chainId}: ${lists} lists compared`)
     add(compared.differences)
     position = compared.next
   }
