@@ -15,7 +15,7 @@ import { startIndexed } from './indexed.ts'
 
 const ROUNDS = 3
 const SECONDS = Number(process.env.SECONDS ?? 5)
-const TARGET = 0.85
+const TARGET = 0.55
 
 const owner = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 const indexed = await startIndexed(owner, 50)
