@@ -152,7 +152,7 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   await app.register(timing)
   // Before the cache: a rejected body is not kept.
   await app.register(unreadBodies, { unread, refused })
-  await app.register(responseCache, { cache, refused })
+  await app.register(responseCache, { cache })
   await app.register(preflights)
   if (limit !== null) await app.register(rateLimits, { limit, refused })
   await app.register(fastifyCompress, {

@@ -11,7 +11,7 @@ export const unreadBodies = fp<{ readonly unread: Unread; readonly refused: Refu
       const isBody = typeof payload === 'string' || Buffer.isBuffer(payload)
       if (!isBody || !isLarge(payload) || request.method === 'HEAD') return done(null, payload)
       const body = typeof payload === 'string' ? bytesOf(payload) : payload
-      if (unread.add(reply.raw, body, addressOf(request))) return done(null, body)
+      if (unread.add(reply.raw, body.length, addressOf(request))) return done(null, body)
       refused.unread += 1
       done(noRoom())
     })

@@ -9,9 +9,8 @@ import type { ReadTurns } from '../../reads/turns.ts'
 import { isStream } from '../accept.ts'
 import { bytesOf } from '../bytes.ts'
 import { rawAddressOf } from '../client.ts'
-import type { Refused } from '../limits/limits.ts'
 import { type Allowance, allowanceHeaders, type RateLimit } from '../limits/rate-limit.ts'
-import { isLarge, noRoom, type Unread } from '../unread.ts'
+import { isLarge, type Unread } from '../unread.ts'
 import { acceptedEncodings, type Encoding, encode, THRESHOLD } from './compress.ts'
 import { type Entry, type HeaderList, lastingHeaders, listOf, notModifiedHeaders } from './entry.ts'
 import type { ForkBlocks } from './fork-blocks.ts'
@@ -63,9 +62,6 @@ type Deps = {
   /** A monotonic clock, in milliseconds. */
   readonly now?: () => number
 }
-
-/** What `decide` returns for a request whose body has no room. */
-export const NO_ROOM = 'no room'
 
 /** Whether a request must not be answered from the cache: it has a body, or asks for a stream or an upgrade. */
 const bypassesCache = (headers: IncomingHttpHeaders): boolean =>
@@ -169,11 +165,10 @@ export const createResponseCache = (deps: Deps) => {
     reached: changes.reached,
 
     /**
-     * Decides whether the cache answers a request: with a 304, with a cached body, or not at all (null). `NO_ROOM` means
-     * that its body would be too much that clients have not read. It uses only memory. A body counts for the rate limit, a
-     * 304 does not.
+     * Decides whether the cache answers a request: with a 304, with a cached body, or not at all (null). It uses only
+     * memory. A body counts for the rate limit and as unread, a 304 does not.
      */
-    decide(response: ServerResponse): Hit | typeof NO_ROOM | null {
+    decide(response: ServerResponse): Hit | null {
       const request = response.req
       const { method, url = '', headers } = request
       if (method !== 'GET' && method !== 'HEAD') return null
@@ -192,7 +187,7 @@ export const createResponseCache = (deps: Deps) => {
       const allowance = limit?.take(addressOf(request)) ?? null
       // The framework rejects requests above the limit, because it counts exactly.
       if (limit !== null && allowance === null) return null
-      if (isLarge(body) && method !== 'HEAD' && !unread.add(response, body, addressOf(request))) return NO_ROOM
+      if (isLarge(body) && method !== 'HEAD' && !unread.add(response, body.length, addressOf(request))) return null
       return { entry, etag, body, encoding, allowance }
     },
 
@@ -280,32 +275,21 @@ export type CachedRoutes<Options> = FastifyPluginAsync<
   Options & { readonly waits: Waits; readonly turns: ReadTurns; readonly cache: ResponseCache }
 >
 
-/** The last request that the cache does not answer, and why. Its hooks run before the next request arrives. */
+/** The last request that the cache does not answer. Its hooks run before the next request arrives. */
 let lastMiss: object | null = null
-let lastReason: typeof NO_ROOM | null = null
 
 /** Records that the cache does not answer a request, so that the hook does not look it up again. */
-export const markCacheMiss = (request: object, reason: typeof NO_ROOM | null): void => {
+export const markCacheMiss = (request: object): void => {
   lastMiss = request
-  lastReason = reason
 }
 
-type Options = { readonly cache: ResponseCache; readonly refused: Refused }
-
-/**
- * Caches responses, and answers requests from the cache that did not come through the server: injected requests. Rejects
- * those without room for their body with a 503.
- */
-export const responseCache = fp<Options>(async (app, { cache, refused }) => {
+/** Caches responses, and answers requests from the cache that did not come through the server: injected requests. */
+export const responseCache = fp<{ readonly cache: ResponseCache }>(async (app, { cache }) => {
   app.decorateRequest('reading', null)
   app.addHook('onSend', cache.keep)
   app.addHook('onRequest', (request, reply, done) => {
-    const hit = lastMiss === request.raw ? lastReason : cache.decide(reply.raw)
+    const hit = lastMiss === request.raw ? null : cache.decide(reply.raw)
     if (hit === null) return done()
-    if (hit === NO_ROOM) {
-      refused.unread += 1
-      return done(noRoom())
-    }
     reply.hijack()
     cache.send(reply.raw, hit, request.id, reply.elapsedTime)
   })

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { Tracing } from '../../lib/observe/tracing.ts'
 import { type Access, requestId, traceOf } from '../access.ts'
-import { markCacheMiss, NO_ROOM, type ResponseCache } from './cache.ts'
+import { markCacheMiss, type ResponseCache } from './cache.ts'
 
 /** Time for the head of a request and for all of it before a 408, and time between checks, in milliseconds. */
 const HEAD_TIMEOUT_MS = 10_000
@@ -28,8 +28,8 @@ export const cachingServer =
     const respond = (request: IncomingMessage, response: ServerResponse): boolean => {
       const startedAt = performance.now()
       const hit = cache.decide(response)
-      if (hit === null || hit === NO_ROOM) {
-        markCacheMiss(request, hit)
+      if (hit === null) {
+        markCacheMiss(request)
         return false
       }
       const { method = 'GET', headers } = request

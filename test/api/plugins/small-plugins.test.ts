@@ -126,8 +126,8 @@ test('large bodies count as unread for the address of the client, and those with
   const added: unknown[] = []
   let hasRoom = true
   const unread: Unread = {
-    add(_, body, address) {
-      added.push([body.length, address])
+    add(_, size, address) {
+      added.push([size, address])
       return hasRoom
     },
     counts: () => ({ bytes: 0, dropped: 0 }),

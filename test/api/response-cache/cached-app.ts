@@ -68,10 +68,9 @@ export const openCachedApp = async (options: Options = {}) => {
     body: (reads: number): unknown => `read ${reads}`,
     read: (_reply: FastifyReply): void => {},
   }
-  const refused = { load: 0, rate: 0, unread: 0 }
   const app = Fastify()
   onTestFinished(() => app.close())
-  await app.register(responseCache, { cache, refused })
+  await app.register(responseCache, { cache })
   app.get('/page', async (request, reply) => {
     reply.header('x-transaction', 'none')
     if (await cache.check(resource, request, reply)) return reply
@@ -82,5 +81,5 @@ export const openCachedApp = async (options: Options = {}) => {
     return reply.type('text/plain').send(page.body(page.reads))
   })
   const get = async (headers: Record<string, string> = {}, url = '/page') => app.inject({ url, headers })
-  return { app, cache, store, index, resource, clock, known, page, refused, get }
+  return { app, cache, store, index, resource, clock, known, page, get }
 }

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify from 'fastify'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Access } from '../../../src/api/access.ts'
-import { NO_ROOM, responseCache } from '../../../src/api/response-cache/cache.ts'
+import { responseCache } from '../../../src/api/response-cache/cache.ts'
 import { cachingServer } from '../../../src/api/response-cache/server.ts'
 import type { Tracing } from '../../../src/lib/observe/tracing.ts'
 import { eventually } from '../../support/process.ts'
@@ -55,7 +55,7 @@ test('a hit is sent without the framework, with its metrics, its log line and it
   }
   const hit = { entry: { route: '/v1/page/:id' } }
   const cache = {
-    decide: ({ req: { url } }: ServerResponse) => (url === '/hit' ? hit : url === '/full' ? NO_ROOM : null),
+    decide: ({ req: { url } }: ServerResponse) => (url === '/hit' ? hit : null),
     send(response: ServerResponse, it: unknown, id: string, ms: number) {
       sent.push(it, id, ms >= 0 && ms < 10_000)
       response.writeHead(304).end()
@@ -74,10 +74,9 @@ test('a hit is sent without the framework, with its metrics, its log line and it
   const ask = async (path: string) =>
     (await fetch(origin + path, { headers: { traceparent, 'x-request-id': 'mine' } })).status
   expect(await ask('/miss')).toBe(204)
-  expect(await ask('/full')).toBe(204)
-  expect([handled, ended, spans]).toEqual([['/miss', '/full'], [], []])
+  expect([handled, ended, spans]).toEqual([['/miss'], [], []])
   expect(await ask('/hit')).toBe(304)
-  expect(handled).toHaveLength(2)
+  expect(handled).toHaveLength(1)
   expect(sent).toEqual([hit, 'mine', true])
   expect(ended).toEqual([{ method: 'GET', route: '/v1/page/:id', status: 304 }, true, 'mine', trace])
   expect(spans).toEqual(['GET', traceparent, { route: '/v1/page/:id', status: 304 }])
@@ -103,7 +102,7 @@ test('a request that the server has looked up is not looked up again by the fram
   } as never
   const app = Fastify({ serverFactory: cachingServer({ cache, access: () => {}, tracing: undefined }) })
   onTestFinished(() => app.close())
-  await app.register(responseCache, { cache, refused: { load: 0, rate: 0, unread: 0 } })
+  await app.register(responseCache, { cache })
   app.get('/page', async () => 'a')
   const origin = await app.listen({ port: 0, host: '127.0.0.1' })
   expect((await fetch(`${origin}/page`)).status).toBe(200)

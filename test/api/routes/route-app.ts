@@ -52,7 +52,7 @@ export const openCache = async (app: FastifyInstance) => {
     unread: createUnread(2 ** 20),
     now: () => clock.ms,
   })
-  await app.register(responseCache, { cache, refused: { load: 0, rate: 0, unread: 0 } })
+  await app.register(responseCache, { cache })
   return { index, cache, clock }
 }
 

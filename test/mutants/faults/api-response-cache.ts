@@ -60,15 +60,13 @@ export const responseCacheFaults: Faults = {
         'return payload\n    },\n  }',
         'the same text is sent, as a string: only memory differs',
       ],
-      ['lastMiss === request.raw ? lastReason : cache', 'cache'],
-      ['      refused.unread += 1\n', ''],
+      ['lastMiss === request.raw ? null : cache', 'cache'],
     ],
   },
   'src/api/response-cache/server.ts': {
     tests: tests('server'),
     faults: [
-      ['if (hit === null || hit === NO_ROOM) {', 'if (hit === null) {'],
-      ['markCacheMiss(request, hit)', ''],
+      ['markCacheMiss(request)', ''],
       ['span?.end({ route, status })', ''],
       [
         'access({ method, route, status, ms }, id, traceOf(request))',
