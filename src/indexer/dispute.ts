@@ -72,7 +72,7 @@ export const createDispute = ({
     const before = denied?.number === number && denied.hash === hash ? denied : null
     denied = before ?? { number, hash, since: now() }
     const { length } = chain.status().endpoints
-    if (length > 1) report(`only one node answers, and it denies block ${number}`)
+    if (length > 1) report(`only one node has a block ${number}, and with another hash`)
     return before !== null && (length === 1 || now() - before.since >= SINGLE_ANSWER_MS)
   }
 

@@ -156,7 +156,7 @@ describe('the only answer', () => {
   test('of several endpoints is trusted after ten seconds', async () => {
     const dispute = open(theirs, null)
     expect(await dispute.resolve(block)).toBeNull()
-    expect(dispute.problem()).toBe('only one node answers, and it denies block 7')
+    expect(dispute.problem()).toBe('only one node has a block 7, and with another hash')
     clock.now += 9_999
     expect(await dispute.resolve(block)).toBeNull()
     clock.now += 1

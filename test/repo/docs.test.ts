@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parseChangelog } from '../../src/api/routes/changelog.ts'
+import { webhookTypes } from '../../src/db/schema/webhooks.ts'
 
 /** The files below a folder whose names end in `suffix`. */
 const filesIn = (folder: string, suffix: string): string[] =>
@@ -84,4 +85,12 @@ test('every log message that the pages for operators quote is written by the cod
   )
   expect(quoted.length).toBeGreaterThan(10)
   expect(quoted.filter((message) => !source.some((text) => text.includes(message)))).toEqual([])
+})
+
+test('the guide has a row for each type of webhook, and the client a type', () => {
+  const rows = [...read('docs/guide/webhooks.md').matchAll(/^\| `(\w+\.\w+)`/gm)].map(([, type]) => type)
+  expect(rows).toEqual([...webhookTypes, 'changes.reset', 'webhook.ping'])
+  const [, union = ''] = read('client/src/webhooks.ts').split('export type WebhookMessage =')
+  const [own = ''] = union.split('\n\n')
+  expect([...own.matchAll(/'(\w+\.\w+)'/g)].map(([, type]) => type)).toEqual(rows)
 })

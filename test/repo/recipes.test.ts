@@ -114,7 +114,7 @@ test('a copy that follows every recipe serves the new metric, and can subscribe 
   })
   const [metric, types, help] = JSON.parse(stdout)
   expect(metric).toContain('fx_example_refused_total 3')
-  expect(types).toContain('protocol.changed')
+  expect(types).toContain('example.changed')
   expect(help.split(';')[0].split(', ')).toEqual(types)
 })
 

@@ -29,23 +29,23 @@ export const recipes: Readonly<Record<string, readonly Edit[]>> = {
       file: 'src/db/schema/webhooks.ts',
       anchor: "'event.changed': { feed: 'event', filters: ['events'] },",
       text: `
-  'protocol.changed': { feed: 'protocol', filters: [] },`,
+  'example.changed': { feed: 'protocol', filters: [] },`,
     },
     {
       file: 'src/compose/commands.ts',
       anchor: 'wallet.changed, event.changed',
-      text: ', protocol.changed',
+      text: ', example.changed',
     },
     {
       file: 'client/src/webhooks.ts',
       anchor: "Of<'wallet.changed' | 'event.changed'",
-      text: " | 'protocol.changed'",
+      text: " | 'example.changed'",
     },
     {
       file: 'docs/guide/webhooks.md',
       anchor: 'what changed of an event. Fetch the event            |',
       text: `
-| \`protocol.changed\`     | an item of \`GET /v1/changes\`: what changed of the protocol                        |`,
+| \`example.changed\`      | an item of \`GET /v1/changes\`: what changed of the protocol                        |`,
     },
   ],
   'Add a metric with an alert': [
@@ -220,7 +220,7 @@ export const exampleTokenOf = (seen: ObservationRow<'event'>) => ({
       file: 'src/db/schema/records.ts',
       anchor: 'export const eventStateColumns = {',
       text: `
-  exampleTotal: uint256('example_total').notNull().default(0n),`,
+  exampleTotal: uint256('example_total').notNull().default(sql\`0\`),`,
     },
     {
       file: 'src/protocol/records.ts',
@@ -245,7 +245,7 @@ export const exampleTokenOf = (seen: ObservationRow<'event'>) => ({
       file: 'src/db/schema/records.ts',
       anchor: 'export const depositStateColumns = {',
       text: `
-  exampleBonus: uint256('example_bonus').notNull().default(0n),`,
+  exampleBonus: uint256('example_bonus').notNull().default(sql\`0\`),`,
     },
     {
       file: 'src/db/index/observations.ts',

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { WebhookType } from '../../src/db/schema/webhooks.ts'
 import { changeEndpoint } from '../../src/db/webhooks/endpoints.ts'
 import { bodyOf, type FillSizes, fillDeliveries } from '../../src/webhooks/fill.ts'
 import { CHAIN, EPOCH, openWebhookStore, type WebhookStore } from '../support/webhook-store.ts'
@@ -195,7 +196,7 @@ test('each type of an endpoint has its messages, and no other type', async () =>
     'settlement.finalized': 'settlement.finalized.106',
     'wallet.changed': 'wallet.changed.103',
     'event.changed': 'event.changed.104',
-  } as const
+  } as const satisfies Readonly<Record<WebhookType, string>>
   for (const type of Object.keys(messages) as (keyof typeof messages)[]) await store.add(type, { types: [type] })
   await store.count(110)
   for (const [type, id] of Object.entries(messages)) {
