@@ -123,7 +123,7 @@ try {
 
   const timed = await timePortfolios(url, bare.pool, 40)
   const p50 = (ms: readonly number[]): number => ms[ms.length >> 1] ?? Number.NaN
-  console.log('portfolios of 100 wallets, and one bare statement (target: at most 2.0 times as long)')
+  console.log('portfolios of 100 wallets, and one bare statement (target: at most 2.5 times as long)')
   for (const { name, ms } of timed) {
     const times = ratio(p50(timed[0]?.ms ?? []), p50(ms))
     console.log(
