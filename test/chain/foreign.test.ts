@@ -13,13 +13,16 @@ const FOREIGN: Address = `0x${'ab'.repeat(20)}`
 const isForeign = (calls: readonly { readonly params: readonly unknown[] }[]): boolean =>
   JSON.stringify(calls.map(({ params }) => params)).includes(FOREIGN)
 
-const openChain = async (reply: Reply, count = 1) => {
+/** Long enough for a busy machine; short for a node that never answers. */
+const TIMEOUT_MS = { usual: 10_000, hanging: 1_000 } as const
+
+const openChain = async (reply: Reply, count = 1, timeoutMs: number = TIMEOUT_MS.usual) => {
   const nodes = await Promise.all(Array.from({ length: count }, () => startNode()))
   for (const node of nodes) node.say((calls, isBatch) => (isForeign(calls) ? reply(calls, isBatch) : null))
   const chain = createChain({
     deployment: { ...seedDeployment(8453), diamond: zeroAddress },
     rpcUrls: nodes.map(({ url }) => url),
-    ...{ timeoutMs: 500, headMaxAgeMs: 0, log: pino({ level: 'silent' }) },
+    ...{ timeoutMs, headMaxAgeMs: 0, log: pino({ level: 'silent' }) },
   })
   onTestFinished(() => chain.close())
   // The first use of a node is preceded by a probe.
@@ -56,8 +59,8 @@ const failures: readonly (readonly [string, Reply])[] = [
   ['megabytes', () => ({ body: `[{"jsonrpc":"2.0","id":0,"result":"0x${'00'.repeat(4_000_000)}"}]` })],
 ]
 
-test.each(failures)('%s to foreign code does not count against the node', async (_, reply) => {
-  const { chain } = await openChain(reply)
+test.each(failures)('%s to foreign code does not count against the node', async (what, reply) => {
+  const { chain } = await openChain(reply, 1, what === 'no answer' ? TIMEOUT_MS.hanging : TIMEOUT_MS.usual)
   for (let times = 0; times < 2; times += 1) await simulateAll(chain)
   expect(chain.status().endpoints).toMatchObject([{ rank: 'ok', missing: [], fault: null }])
   expect((await chain.send({ head: getBlock('latest') })).head.ok).toBe(true)
