@@ -1,5 +1,5 @@
 import { isSchema, type JsonSchema } from './json-schema.ts'
-import { NOTES, notes, units } from './notes.ts'
+import { notes, units } from './notes.ts'
 
 /**
  * The description of a field or parameter: its meaning, then its unit. `owner` is the field, schema or path segment
@@ -13,6 +13,10 @@ const describeField = (owner: string, name: string, given: string | undefined): 
   return meaning.replace(/^[^;:]*/, (what) => `${what}, ${unit}`)
 }
 
+/** The error of a field or schema without a meaning. */
+export const undescribed = (what: string): TypeError =>
+  new TypeError(`no description of ${what}: add it to src/api/openapi/notes.ts`)
+
 /**
  * Describes all fields of a schema that lack a description or have only a unit, in place. Throws a TypeError for a
  * field without a meaning.
@@ -24,8 +28,7 @@ export const annotate = (schema: JsonSchema, owner: string): void => {
     const isEnvelope = isNamed && (name === 'data' || name === 'meta')
     const description = isEnvelope ? field.description : describeField(owner, name, field.description)
     // A named schema has a description of its own.
-    if (description === undefined && !isNamed)
-      throw new TypeError(`no description of ${owner}.${name}: add it to ${NOTES}`)
+    if (description === undefined && !isNamed) throw undescribed(`${owner}.${name}`)
     if (description !== undefined) field.description = description
     annotate(field, name)
   }

@@ -1,6 +1,3 @@
-/** Where a missing description belongs, for messages. */
-export const NOTES = 'src/api/openapi/notes.ts'
-
 /**
  * The meaning of fields and parameters by name, for schemas that do not have it. A name can follow the field, schema or
  * path segment that contains it (`block.number`); that note wins. Names of schemas have the meaning of the whole record.

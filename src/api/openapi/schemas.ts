@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { type ChainId, chainIdSchemas } from '../../protocol/chains.ts'
-import { annotate } from './annotate.ts'
+import { annotate, undescribed } from './annotate.ts'
 import { isSchema, type JsonSchema } from './json-schema.ts'
-import { NOTES, notes } from './notes.ts'
+import { notes } from './notes.ts'
 import type { Recorded } from './recorded.ts'
 
 /** Restricts the schema of a chain id to these ids. */
@@ -62,7 +62,7 @@ export const createSchemas = (chainIds: readonly ChainId[] = []) => {
       annotate(root, owner)
       for (const [id, component] of Object.entries($defs)) {
         const description = component.description ?? notes[id]
-        if (description === undefined) throw new TypeError(`no description of ${id}: add it to ${NOTES}`)
+        if (description === undefined) throw undescribed(id)
         component.description = description
         annotate(component, id)
         const known = components[id]

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Bodies, Entry } from './entry.ts'
+import type { Entry } from './entry.ts'
 import { cacheKey } from './key.ts'
 
 /** Memory of an entry in addition to its bodies and its key, in bytes: mostly its header lists. */
@@ -8,17 +8,16 @@ const ENTRY_OVERHEAD_BYTES = 2_048
 /** Creates the store of entries by URL: an LRU cache of at most `maxBytes`, compressed bodies included; 0 for none. */
 export const createStore = (maxBytes: number) => {
   const maxEntrySize = Math.max(1, Math.ceil(maxBytes / 16))
-  const sizeOf = (bodies: Bodies | null, key: string): number =>
-    ENTRY_OVERHEAD_BYTES +
-    2 * key.length +
-    (bodies?.identity.length ?? 0) +
-    (bodies?.gzip?.length ?? 0) +
-    (bodies?.br?.length ?? 0)
   const entries = new LRUCache<string, Entry>({
     // 0 means no limit to the library.
     maxSize: Math.max(1, maxBytes),
     maxEntrySize,
-    sizeCalculation: ({ bodies }, key) => sizeOf(bodies, key),
+    sizeCalculation: ({ bodies }, key) =>
+      ENTRY_OVERHEAD_BYTES +
+      2 * key.length +
+      (bodies?.identity.length ?? 0) +
+      (bodies?.gzip?.length ?? 0) +
+      (bodies?.br?.length ?? 0),
   })
   let hits = 0
   let misses = 0

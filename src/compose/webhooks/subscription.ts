@@ -1,19 +1,17 @@
 import { getAddress, isAddress } from 'viem'
 import type { environments } from '../../config/environments.ts'
 import type { ConfigOf } from '../../config/load.ts'
-import { subscribable, type WebhookType, webhookTypes } from '../../db/schema/webhooks.ts'
+import { subscribable, type WebhookFilter, type WebhookType, webhookTypes } from '../../db/schema/webhooks.ts'
 import type { Subscription } from '../../db/webhooks/endpoints.ts'
 import { invalidField } from '../../lib/errors.ts'
 import { parseEndpointUrl } from '../../webhooks/address.ts'
 import { checked, type Flags, textOf, wholeNumber } from '../flags.ts'
 
-type Filter = 'wallets' | 'events'
-
 /** The filters that have an effect on the messages of a type. */
-const filtersOf = (type: WebhookType): readonly Filter[] => subscribable[type].filters
+const filtersOf = (type: WebhookType): readonly WebhookFilter[] => subscribable[type].filters
 
 /** Refuses a filter without an effect, and a type of which the given filters leave out nothing. */
-const requireEffect = (types: Subscription['types'], given: readonly Filter[]): void => {
+const requireEffect = (types: Subscription['types'], given: readonly WebhookFilter[]): void => {
   for (const filter of given) {
     if (!types.some((type) => filtersOf(type).includes(filter)))
       throw invalidField(filter, `has no effect on ${types.join(', ')}: leave it out, or choose other types`)

@@ -4,10 +4,13 @@ import { bigint, index, integer, pgTable, primaryKey, text, timestamp } from 'dr
 const seq = (name: string) => bigint(name, { mode: 'number' }).notNull()
 const time = (name: string) => timestamp(name, { withTimezone: true })
 
+/** What chooses among the items of a feed. */
+export type WebhookFilter = 'wallets' | 'events'
+
 /** What an endpoint can subscribe to: the feed with the items, and the filters that choose among them. */
 type Subscribable = {
   readonly feed: 'settlements' | 'final settlements' | 'wallet' | 'event' | 'protocol'
-  readonly filters: readonly ('wallets' | 'events')[]
+  readonly filters: readonly WebhookFilter[]
 }
 
 /** The types of messages. */

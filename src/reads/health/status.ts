@@ -128,8 +128,8 @@ const endpoints = (
   head: Pick<Heartbeat['head'], 'number' | 'timestamp'> | undefined,
 ): z.output<typeof Endpoint>[] =>
   (nodes?.endpoints ?? []).map(({ index, rank, height, timestamp, heightAgeSeconds, width, missing, fault }) => {
-    const lag = (head?.timestamp ?? 0n) - (timestamp ?? head?.timestamp ?? 0n) - BigInt(heightAgeSeconds ?? 0)
-    const isBehind = lag > ENDPOINT_LAGGING_SECONDS
+    const newest = timestamp == null ? null : timestamp + BigInt(heightAgeSeconds ?? 0)
+    const isBehind = head !== undefined && newest !== null && head.timestamp - newest > ENDPOINT_LAGGING_SECONDS
     const shown = rank === 'ok' && isBehind ? 'lagging' : rank
     return {
       index,

@@ -103,8 +103,8 @@ export const responseCacheFaults: Faults = {
     tests: tests('store'),
     faults: [
       ['Math.ceil(maxBytes / 16)', 'Math.ceil(maxBytes / 8)'],
-      ['    2 * key.length +\n', ''],
-      ['    (bodies?.gzip?.length ?? 0) +\n', ''],
+      ['      2 * key.length +\n', ''],
+      ['      (bodies?.gzip?.length ?? 0) +\n', ''],
       ['if (entry === undefined) misses += 1', 'if (key === null) misses += 1'],
       ['maxSize: Math.max(1, maxBytes)', 'maxSize: maxBytes'],
       ['known?.identity.equals(entry.bodies.identity)', 'known !== undefined'],

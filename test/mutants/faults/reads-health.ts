@@ -47,8 +47,8 @@ export const healthFaults: Faults = {
   'src/reads/health/status.ts': {
     tests,
     faults: [
-      ['lag > ENDPOINT_LAGGING_SECONDS', 'lag >= ENDPOINT_LAGGING_SECONDS'],
-      [' - BigInt(heightAgeSeconds ?? 0)', ''],
+      ['newest > ENDPOINT_LAGGING_SECONDS', 'newest >= ENDPOINT_LAGGING_SECONDS'],
+      [' + BigInt(heightAgeSeconds ?? 0)', ''],
       ["rank === 'ok' && isBehind", 'isBehind'],
       ['heightAgeSeconds: heightAgeSeconds ?? null', 'heightAgeSeconds: null'],
       ['rounds: Number(audit.rounds)', 'rounds: Number(audit.compared)'],
