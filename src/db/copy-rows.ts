@@ -30,6 +30,10 @@ const createWriter = () => {
     bytes = grown
   }
 
+  const int2 = (value: number): void => {
+    at = bytes.writeInt32BE(2, at)
+    at = bytes.writeInt16BE(value, at)
+  }
   const int4 = (value: number): void => {
     at = bytes.writeInt32BE(4, at)
     at = bytes.writeInt32BE(value, at)
@@ -89,7 +93,7 @@ const createWriter = () => {
       at = bytes.writeInt16BE(END, at)
       return bytes.subarray(0, at)
     },
-    types: { integer: int4, bigint: int8, 'numeric(78,0)': numeric, bytea },
+    types: { smallint: int2, integer: int4, bigint: int8, 'numeric(78,0)': numeric, bytea },
   }
 }
 

@@ -6,6 +6,7 @@ import {
   touchedAbove,
   touchedByFacts,
   touchedByIds,
+  touchedByLedger,
   touching,
   touchingAll,
   touchingProtocol,
@@ -15,6 +16,7 @@ import { insertFees } from '../db/index/fees.ts'
 import { noteUnknownLogs } from '../db/index/heartbeat.ts'
 import { idsIn, writeHints } from '../db/index/hints.ts'
 import { holdLease, type Lease } from '../db/index/lease.ts'
+import { insertLedger, type LedgerRow } from '../db/index/ledger.ts'
 import { addGap, type GapRange } from '../db/index/log-gaps.ts'
 import { byKind } from '../db/index/progress.ts'
 import {
@@ -53,6 +55,8 @@ type Written = {
   readonly unknown: readonly RawLog[]
   /** The fee rates that logs set. */
   readonly fees: readonly Dated<FeeLog>[]
+  /** Every log, in order. */
+  readonly ledger: readonly LedgerRow[]
   /** The blocks up to this one of which not all logs are known; null when all are. */
   readonly gap: GapRange | null
   /** Whether facts are complete up to the block. */
@@ -111,9 +115,9 @@ export const createCommits = (deps: {
    * cursor moves.
    */
   const touchedBy = async (handle: Handle, written: Written): Promise<Touched> => {
-    const { facts, hints, uncovers } = written
+    const { facts, hints, ledger, uncovers } = written
     if (isBackfill(written)) return touchingAll(null)
-    const touched: Touched[] = [touchedByFacts(facts)]
+    const touched: Touched[] = [touchedByFacts(facts), touchedByLedger(ledger)]
     for (const kind of kinds) touched.push(await touchedByIds(handle, chainId, kind, idsIn(hints, kind)))
     if (hints.some(({ subject }) => subject === 'chain')) touched.push(touchingProtocol)
     // After an upgrade every entity is observed again, which announces those that changed.
@@ -138,11 +142,12 @@ export const createCommits = (deps: {
   return {
     write: (lease, written) =>
       commit(lease, async (handle, copy) => {
-        const { block, facts, hints, unknown, fees, gap, complete } = written
+        const { block, facts, hints, unknown, fees, ledger, gap, complete } = written
         // Locked before any row, as in every transaction that writes requests and rows: another order could deadlock.
         await lockRefreshQueue(handle, chainId)
         await insertFacts(copy, chainId, facts)
         await insertFees(handle, chainId, fees)
+        await insertLedger(handle, copy, chainId, ledger)
         if (gap !== null) await addGap(handle, chainId, gap)
         await requestRefresh(handle, chainId, changedBy(written), block.number)
         await writeHints(handle, chainId, hints, block.number)
@@ -150,7 +155,7 @@ export const createCommits = (deps: {
         await requestSettlementRefresh(handle, chainId, block)
         await addAnchor(handle, chainId, block, complete)
         const touched = await touchedBy(handle, written)
-        if (complete) await moveCursor(handle, chainId, block, { hasFees: gap === null })
+        if (complete) await moveCursor(handle, chainId, block, { hasLogs: gap === null })
         await noteUnknownLogs(handle, chainId, unknown)
         await pruneAnchors(handle, chainId, block.number)
         await announce(handle, chainId, union([touched, await feedStateOf(handle, written)]))

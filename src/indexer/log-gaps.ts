@@ -120,7 +120,8 @@ export const createLogGaps = (deps: {
     const { last } = await readProgress(database, chainId)
     const hints = [...ranges.flatMap((range) => range.hints), ...unknown.flatMap((each) => hintsOf(each, last))]
     const fees = ranges.flatMap((range) => range.fees)
-    const { filled, lacks } = await storeGapLogs(database, gap, anchor, { from, facts, hints, fees })
+    const ledger = ranges.flatMap((range) => range.ledger)
+    const { filled, lacks } = await storeGapLogs(database, gap, anchor, { from, facts, hints, fees, ledger })
     if (filled > 0) log.info({ ...fieldsOf(gap), rows: filled }, 'rows were completed by their logs')
     if (lacks) await retry(gap, part)
   }

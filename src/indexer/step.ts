@@ -167,14 +167,14 @@ export const createStep = (deps: StepDeps) => {
     // If the node left out logs of creations, it may have left out others too.
     const from = gapFrom === null || gapFrom > after(cursor) ? after(cursor) : gapFrom
     const gap = gapFrom === null ? null : { from, to: range.block.number }
-    const { fees } = range
+    const { fees, ledger } = range
     const unknown = cursor === null ? [] : range.unknown
     const hints = [...range.hints, ...unknown.flatMap((each) => hintsOf(each, lastIds))]
     for (const { topics, blockNumber, transactionHash: txHash } of unknown)
       log.warn({ chainId, topic: topics[0] ?? null, block: blockNumber.toString(), txHash }, UNKNOWN_LOG)
     const isBehind = head.timestamp - range.block.timestamp > BEHIND_SECONDS
     const state = { complete: true, protocol: cursor === null, isBehind, uncovers: false }
-    await commits.write(lease, { block: range.block, facts, hints, fees, gap, unknown, ...state })
+    await commits.write(lease, { block: range.block, facts, hints, fees, ledger, gap, unknown, ...state })
     if (facts.length + hints.length > 0) replaceable = range.block.number
     // The first range contains the cuts of the deployment itself, which are no upgrades.
     for (const { subject, blockNumber, txHash } of range.hints)
@@ -221,7 +221,7 @@ export const createStep = (deps: StepDeps) => {
     const state = { complete, protocol, isBehind: anchor === null, uncovers: isReadingIds(progress) }
     const from = after(cursor)
     const gap = from > block.number ? null : { from, to: block.number }
-    await commits.write(lease, { block, facts, hints: [], fees: [], gap, unknown: [], ...state })
+    await commits.write(lease, { block, facts, hints: [], fees: [], ledger: [], gap, unknown: [], ...state })
     replaceable = block.number
     if (complete) return { proven: block, left: 'nothing', isWritten: true, isQuiet: true }
     log.info({ chainId, entities: facts.length, block: block.number.toString() }, 'reading entities')

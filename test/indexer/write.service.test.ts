@@ -51,8 +51,8 @@ test('an anchor replaces the one of its number, with its hash, time and complete
 })
 
 describe('the block up to which fee rates are complete', () => {
-  const move = (number: bigint, hasFees?: boolean) =>
-    database.run((handle) => moveCursor(handle, CHAIN, blockOf(number), hasFees === undefined ? {} : { hasFees }))
+  const move = (number: bigint, hasLogs?: boolean) =>
+    database.run((handle) => moveCursor(handle, CHAIN, blockOf(number), hasLogs === undefined ? {} : { hasLogs }))
   const stored = async () => {
     const [row] = await rowsOf(
       database,

@@ -19,6 +19,7 @@ const tables = [
   ...[
     'chain_observations',
     'fee_rates',
+    'ledger',
     'tokens',
     'upgrades',
     'refresh_queue',
@@ -57,6 +58,7 @@ export const writtenAt = (block: StoredBlock, content: Partial<Written> = {}): W
     hints: [],
     unknown: [],
     fees: [],
+    ledger: [],
     gap: null,
     complete: true,
     protocol: false,

@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
-import type { Address } from 'viem'
+import type { Address, Hex } from 'viem'
 import type { Fact } from '../../protocol/abi/logs.ts'
 import { type Kind, kinds, memberKinds, ownerOf } from '../../protocol/entities.ts'
 import type { Handle } from '../pool.ts'
@@ -27,6 +27,9 @@ export const protocolScope = 'protocol'
 
 /** The settlements of all events. */
 export const settlementsScope = 'settlements'
+
+/** The activity of a chain: the rows of the ledger. */
+export const activityScope = 'activity'
 
 /** What can change about a wallet or an event, as bits. */
 export const aspects = { events: 1, deposits: 2, positions: 4, claimables: 8 } as const
@@ -90,6 +93,19 @@ export const touchedByFacts = (facts: readonly Fact[], most = MOST_SCOPES): Touc
   const subjects = facts.map((fact) => ({ kind: fact.kind, eventId: eventIdOf(fact), owner: ownerOf(fact) }))
   const hasEvents = facts.some(({ kind }) => kind === 'event')
   return union([touchingSubjects(subjects), hasEvents ? touchingProtocol : touching()], most)
+}
+
+type LedgerEntry = { readonly eventId: bigint | null; readonly wallet: Hex | null }
+
+/** What new rows of the ledger touch: everything of the chain if these are more than `most` rows. */
+export const touchedByLedger = (rows: readonly LedgerEntry[], most = MOST_SCOPES): Touched => {
+  if (rows.length === 0) return touching()
+  if (rows.length > most) return touchingAll('many_changes')
+  const scopes = rows.flatMap(({ eventId, wallet }) => [
+    ...(eventId === null ? [] : [ofEvent(eventId)]),
+    ...(wallet === null ? [] : [ofWallet(wallet)]),
+  ])
+  return union([touching(activityScope, ...scopes)], most)
 }
 
 /** The protocol's own state. */

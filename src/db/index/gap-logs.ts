@@ -1,11 +1,20 @@
 import type { FeeLog, Hint } from '../../protocol/abi/logs.ts'
 import { kinds } from '../../protocol/entities.ts'
 import { announce } from '../changes/changes.ts'
-import { settlementsScope, type Touched, touchedByIds, touchedByMembers, touching, union } from '../changes/scopes.ts'
+import {
+  settlementsScope,
+  type Touched,
+  touchedByIds,
+  touchedByLedger,
+  touchedByMembers,
+  touching,
+  union,
+} from '../changes/scopes.ts'
 import type { Database } from '../pool.ts'
 import type { StoredBlock } from '../stored.ts'
 import { completeFees, insertFees } from './fees.ts'
 import { idsIn, writeHints } from './hints.ts'
+import { completeLedger, type LedgerRow, putLedger } from './ledger.ts'
 import { deferGap, fillRows, isSameGap, type LogGap, shortenGap } from './log-gaps.ts'
 import { byKind, holdAnchor } from './progress.ts'
 import { lockRefreshQueue } from './refresh-queue.ts'
@@ -18,6 +27,7 @@ export type GapLogs = {
   readonly facts: readonly DatedFact[]
   readonly hints: readonly Hint[]
   readonly fees: readonly Dated<FeeLog>[]
+  readonly ledger: readonly LedgerRow[]
 }
 
 /**
@@ -47,11 +57,14 @@ export const storeGapLogs = (
       if (kind === 'event') touched.push(await touchedByMembers(handle, chainId, ids))
     }
     await insertFees(handle, chainId, logs.fees)
+    const added = await putLedger(handle, chainId, logs.ledger)
+    touched.push(touchedByLedger(added))
     // No read waits for the refresh: the logs may be old.
-    await writeHints(handle, chainId, logs.hints, null)
+    if (!gap.ledgerOnly) await writeHints(handle, chainId, logs.hints, null)
     const settled = idsIn(logs.hints, 'event')
     if ((await fillSettlements(handle, chainId, settled)) > 0) touched.push(touching(settlementsScope))
     const lacks = await shortenGap(handle, gap, logs.from)
+    await completeLedger(handle, chainId)
     await announce(handle, chainId, union([...touched, await completeFees(handle, chainId)]))
     return { filled, lacks }
   })
@@ -61,5 +74,6 @@ export const markAbsent = (database: Pick<Database, 'transaction'>, gap: LogGap)
   database.transaction(async (handle) => {
     await lockRefreshQueue(handle, gap.chainId)
     await deferGap(handle, gap, { state: 'absent' })
+    await completeLedger(handle, gap.chainId)
     await announce(handle, gap.chainId, await completeFees(handle, gap.chainId))
   })

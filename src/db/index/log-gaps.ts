@@ -1,4 +1,5 @@
 import { and, desc, eq, gt, lte, ne, type SQL, sql } from 'drizzle-orm'
+import type { PgColumn } from 'drizzle-orm/pg-core'
 import { max } from '../../lib/fixed.ts'
 import type { Fact } from '../../protocol/abi/logs.ts'
 import type { ChainId } from '../../protocol/chains.ts'
@@ -6,14 +7,16 @@ import { type Kind, kinds } from '../../protocol/entities.ts'
 import { asRows } from '../bulk.ts'
 import type { Database, Handle } from '../pool.ts'
 import { cursors, logGaps } from '../schema/index-state.ts'
+import { ledger } from '../schema/ledger.ts'
 import { entityTables } from '../stored.ts'
 import { newestAnchor } from './progress.ts'
 import { lockRefreshQueue } from './refresh-queue.ts'
 
 /*
  * Gaps: ranges of blocks of which the index was written without all of their logs. Rows of such a range may lack their
- * transaction, log index and initial liquidity; fee rates and settlement logs may be missing. The transaction that
- * writes the rows adds the gap, and the job `gaps` reads its logs. A row belongs to the gaps that contain its block.
+ * transaction, log index and initial liquidity; fee rates, settlement logs and rows of the ledger may be missing. The
+ * transaction that writes the rows adds the gap, and the job `gaps` reads its logs. A row belongs to the gaps that contain
+ * its block. Builds without a ledger read all logs and left the ledger out: of those blocks a gap is `ledgerOnly`.
  */
 
 /** A range of blocks without all of their logs. */
@@ -21,13 +24,18 @@ export type GapRange = { readonly from: bigint; readonly to: bigint }
 
 export type LogGap = Readonly<typeof logGaps.$inferSelect>
 
-/** Adds a gap. Open gaps that it overlaps, or that are next to it, become one with it. */
-export const addGap = async (handle: Handle, chainId: ChainId, { from, to }: GapRange): Promise<void> => {
+/** Adds a gap. Open gaps of its kind that it overlaps, or that are next to it, become one with it. */
+export const addGap = async (
+  handle: Handle,
+  chainId: ChainId,
+  { from, to }: GapRange,
+  { ledgerOnly = false } = {},
+): Promise<void> => {
   await handle.execute(sql`WITH merged AS (
-      DELETE FROM ${logGaps} WHERE chain_id = ${chainId} AND state = 'open'
+      DELETE FROM ${logGaps} WHERE chain_id = ${chainId} AND state = 'open' AND ledger_only = ${ledgerOnly}
         AND from_block <= ${to + 1n} AND to_block >= ${from - 1n} RETURNING *
-    ) INSERT INTO ${logGaps} (chain_id, from_block, to_block, unread_to, since)
-    SELECT ${chainId}::integer, least(${from}::bigint, min(from_block)), greatest(${to}::bigint, max(to_block)),
+    ) INSERT INTO ${logGaps} (chain_id, ledger_only, from_block, to_block, unread_to, since)
+    SELECT ${chainId}::integer, ${ledgerOnly}::boolean, least(${from}::bigint, min(from_block)), greatest(${to}::bigint, max(to_block)),
       greatest(${to}::bigint, max(to_block)), coalesce(min(since), now()) FROM merged`)
 }
 
@@ -40,9 +48,13 @@ export const cutGaps = async (handle: Handle, chainId: ChainId, above: bigint): 
     .where(and(eq(logGaps.chainId, chainId), gt(logGaps.toBlock, above)))
 }
 
-/** Whether logs of some blocks of a chain have not been read. */
-export const hasUnreadLogs = (chainId: ChainId): SQL =>
+/** Whether the ledger lacks logs of some blocks of a chain. */
+export const hasGap = (chainId: ChainId): SQL =>
   sql`EXISTS (SELECT FROM ${logGaps} WHERE chain_id = ${chainId} AND state <> 'absent')`
+
+/** Whether logs of some blocks of a chain have not been read, by any build. */
+export const hasUnreadLogs = (chainId: ChainId): SQL =>
+  sql`EXISTS (SELECT FROM ${logGaps} WHERE chain_id = ${chainId} AND state <> 'absent' AND NOT ledger_only)`
 
 const ofKinds = (select: (kind: Kind) => SQL): SQL => sql.join(kinds.map(select), sql` UNION ALL `)
 
@@ -66,8 +78,35 @@ const boundsOf = async (handle: Handle, chainId: ChainId, isMeant: SQL) => {
 }
 
 /**
- * Makes gaps of what builds that do not know them leave behind: blocks of which the fee rates are not known and, with
- * `isFirst`, rows without a log. With `isFirst`, gaps that were given up are tried once more too: a node may have been
+ * Makes a gap of the blocks that builds without a ledger wrote. Such a build leaves rows of orphaned blocks behind when it
+ * rolls the index back, so all rows are made again then.
+ */
+const adoptLedger = async (handle: Handle, chainId: ChainId, startBlock: bigint): Promise<void> => {
+  const { blockNumber, ledgerNumber } = cursors
+  const [progress] = await handle
+    .select({ blockNumber, ledgerNumber })
+    .from(cursors)
+    .where(and(eq(cursors.chainId, chainId), isDistinct(ledgerNumber, blockNumber)))
+  if (progress === undefined) return
+  if (progress.ledgerNumber === null) {
+    await handle.delete(ledger).where(eq(ledger.chainId, chainId))
+    await handle.delete(logGaps).where(and(eq(logGaps.chainId, chainId), eq(logGaps.ledgerOnly, true)))
+    await handle.update(cursors).set({ ledgerNumber: startBlock - 1n }).where(eq(cursors.chainId, chainId))
+  } else if (await isTrue(handle, hasGap(chainId))) return
+  const from = (progress.ledgerNumber ?? startBlock - 1n) + 1n
+  await addGap(handle, chainId, { from, to: progress.blockNumber }, { ledgerOnly: true })
+}
+
+const isDistinct = (a: PgColumn, b: PgColumn): SQL => sql`${a} IS DISTINCT FROM ${b}`
+
+const isTrue = async (handle: Handle, condition: SQL): Promise<boolean> => {
+  const { rows } = await handle.execute<{ is: boolean }>(sql`SELECT ${condition} AS is`)
+  return rows[0]?.is === true
+}
+
+/**
+ * Makes gaps of what builds that do not know them leave behind: blocks of which the fee rates or the rows of the ledger
+ * are not known and, with `isFirst`, rows without a log. With `isFirst`, gaps that were given up are tried once more too: a node may have been
  * added.
  */
 export const adoptGaps = (
@@ -82,8 +121,10 @@ export const adoptGaps = (
         coalesce(fees_number + 1, ${startBlock}::bigint) AS from FROM ${cursors}
       WHERE chain_id = ${chainId} AND fees_number IS DISTINCT FROM block_number AND NOT ${hasUnreadLogs(chainId)}`)
     for (const { from, to } of rows) await addGap(handle, chainId, { from: BigInt(from), to: BigInt(to) })
+    await adoptLedger(handle, chainId, startBlock)
     if (!isFirst) return
-    const outside = sql`NOT EXISTS (SELECT FROM ${logGaps} AS gap WHERE gap.chain_id = ${chainId} AND block_number BETWEEN from_block AND to_block)`
+    const outside = sql`NOT EXISTS (SELECT FROM ${logGaps} AS gap
+      WHERE gap.chain_id = ${chainId} AND NOT ledger_only AND block_number BETWEEN from_block AND to_block)`
     const bounds = await boundsOf(handle, chainId, outside)
     if (bounds !== null)
       await addGap(handle, chainId, { from: bounds.from < startBlock ? startBlock : bounds.from, to: bounds.last })
@@ -131,7 +172,7 @@ export const deferGap = async (
  * the range in which the logs of the rows are that still lack theirs. Returns whether rows lack theirs then.
  */
 export const shortenGap = async (handle: Handle, gap: LogGap, from: bigint): Promise<boolean> => {
-  const { chainId, fromBlock, toBlock } = gap
+  const { chainId, fromBlock, toBlock, ledgerOnly } = gap
   if (from > fromBlock) {
     await handle
       .update(logGaps)
@@ -139,7 +180,9 @@ export const shortenGap = async (handle: Handle, gap: LogGap, from: bigint): Pro
       .where(isGap(gap))
     return false
   }
-  const bounds = await boundsOf(handle, chainId, sql`block_number BETWEEN ${fromBlock} AND ${toBlock}`)
+  const bounds = ledgerOnly
+    ? null
+    : await boundsOf(handle, chainId, sql`block_number BETWEEN ${fromBlock} AND ${toBlock}`)
   if (bounds === null) {
     await handle.delete(logGaps).where(isGap(gap))
     return false
@@ -192,12 +235,12 @@ export const readLogGaps = async (handle: Handle, chainId: ChainId) => {
   const { rows } = await handle.execute<Record<'pending' | 'absent' | 'pruned', number>>(sql`SELECT
       ${ofState('open')} AS pending, ${ofState('absent')} AS absent, ${ofState('pruned')} AS pruned
     FROM (${lacking}) AS fact LEFT JOIN LATERAL (SELECT state FROM ${logGaps} WHERE chain_id = ${chainId}
-      AND fact.block_number BETWEEN from_block AND to_block ORDER BY state = 'open' DESC LIMIT 1) AS gap ON true`)
+      AND NOT ledger_only AND fact.block_number BETWEEN from_block AND to_block ORDER BY state = 'open' DESC LIMIT 1) AS gap ON true`)
   const oldestSeconds = sql<number | null>`extract(epoch FROM now() - min(${logGaps.since}))`.mapWith(Number)
   const [open] = await handle
     .select({ oldestSeconds })
     .from(logGaps)
-    .where(and(eq(logGaps.chainId, chainId), eq(logGaps.state, 'open')))
+    .where(and(eq(logGaps.chainId, chainId), eq(logGaps.state, 'open'), eq(logGaps.ledgerOnly, false)))
   const { pending = 0, absent = 0, pruned = 0 } = rows[0] ?? {}
   return { pending, absent, pruned, oldestSeconds: open?.oldestSeconds ?? null }
 }

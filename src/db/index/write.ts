@@ -17,6 +17,7 @@ import {
 } from '../changes/scopes.ts'
 import type { Copy, Handle } from '../pool.ts'
 import { anchors, cursors, refreshQueue, rollbacks, settlementLogs, upgrades } from '../schema/index-state.ts'
+import { ledger } from '../schema/ledger.ts'
 import * as t from '../schema/records.ts'
 import { blockColumns, entityTables, type StoredBlock } from '../stored.ts'
 import { deleteProof } from './heartbeat.ts'
@@ -46,26 +47,34 @@ export const addAnchor = async (handle: Handle, chainId: ChainId, block: StoredB
 }
 
 /**
- * Moves the block up to which a chain's facts are complete. With `hasFees`, the fee rates after the old cursor are
- * stored too; they are then complete up to the block if they were complete up to the old cursor.
+ * Moves the block up to which a chain's facts are complete. With `hasLogs`, the fee rates and the ledger after the old
+ * cursor are stored too; each is then complete up to the block if it was complete up to the old cursor.
  */
 export const moveCursor = async (
   handle: Handle,
   chainId: ChainId,
   block: StoredBlock,
-  { hasFees = false } = {},
+  { hasLogs = false } = {},
 ): Promise<void> => {
   const row = { chainId, ...blockColumns(block) }
-  const fees = hasFees ? { feesNumber: block.number, feesHash: block.hash } : {}
-  const { feesNumber, feesHash, blockNumber } = cursors
-  const moved = (column: PgColumn) =>
-    sql`CASE WHEN ${feesNumber} = ${blockNumber} THEN ${sql.raw(`excluded.${column.name}`)} ELSE ${column} END`
+  const byLogs = hasLogs ? { feesNumber: block.number, feesHash: block.hash, ledgerNumber: block.number } : {}
+  const { feesNumber, feesHash, ledgerNumber, blockNumber } = cursors
+  const moved = (column: PgColumn, number: PgColumn) =>
+    sql`CASE WHEN ${number} = ${blockNumber} THEN ${sql.raw(`excluded.${column.name}`)} ELSE ${column} END`
   await handle
     .insert(cursors)
-    .values({ ...row, ...fees })
+    // Not null: builds without a ledger leave it out.
+    .values({ ...row, ledgerNumber: -1n, ...byLogs })
     .onConflictDoUpdate({
       target: cursors.chainId,
-      set: { ...row, ...(hasFees && { feesNumber: moved(feesNumber), feesHash: moved(feesHash) }) },
+      set: {
+        ...row,
+        ...(hasLogs && {
+          feesNumber: moved(feesNumber, feesNumber),
+          feesHash: moved(feesHash, feesNumber),
+          ledgerNumber: moved(ledgerNumber, ledgerNumber),
+        }),
+      },
     })
 }
 
@@ -127,7 +136,7 @@ export const deleteSomeObservations = async (
 }
 
 /**
- * Rolls the index back to `ancestor`: deletes facts, fee rates, observations, gaps, anchors and proofs above it, requests a
+ * Rolls the index back to `ancestor`: deletes facts, fee rates, rows of the ledger, observations, gaps, anchors and proofs above it, requests a
  * refresh of the entities whose observations were deleted, moves the cursor to the newest remaining block up to which facts are
  * complete, and records the rollback. Without an ancestor the chain's index starts again from the first block.
  */
@@ -157,6 +166,7 @@ export const rollBack = async (
     await removeAbove(entityTables[kind].observations)
     await removeAbove(entityTables[kind].facts)
   }
+  await removeAbove(ledger)
   await removeAbove(t.feeRates)
   await removeAbove(t.chainObservations)
   await removeAbove(upgrades)
@@ -170,9 +180,9 @@ export const rollBack = async (
   // While entities are read by id, facts are not complete up to every anchor. Fee rates may be complete up to an earlier
   // block, which stays.
   await handle.execute(sql`WITH gone AS (
-      DELETE FROM ${cursors} WHERE chain_id = ${chainId} AND block_number > ${ancestorNumber} RETURNING fees_number, fees_hash
-    ) INSERT INTO ${cursors} (chain_id, block_number, block_hash, block_timestamp, fees_number, fees_hash)
-    SELECT chain_id, block_number, block_hash, block_timestamp,
+      DELETE FROM ${cursors} WHERE chain_id = ${chainId} AND block_number > ${ancestorNumber} RETURNING fees_number, fees_hash, ledger_number
+    ) INSERT INTO ${cursors} (chain_id, block_number, block_hash, block_timestamp, ledger_number, fees_number, fees_hash)
+    SELECT chain_id, block_number, block_hash, block_timestamp, least(ledger_number, block_number),
       CASE WHEN fees_number > block_number THEN block_number ELSE fees_number END,
       CASE WHEN fees_number > block_number THEN block_hash ELSE fees_hash END
     FROM gone CROSS JOIN (SELECT * FROM ${anchors} WHERE chain_id = ${chainId} AND complete ORDER BY block_number DESC LIMIT 1) AS newest`)

@@ -46,12 +46,15 @@ export const utf8 = customType<{ data: string; driverData: Bytes }>({
   fromDriver: (value) => (typeof value === 'string' ? Buffer.from(value.slice(2), 'hex') : value).toString('utf8'),
 })
 
-/** The 32 bytes of a block hash or transaction hash. */
-export const hash = customType<{ data: Hex; driverData: Bytes }>({
+/** Bytes of any length. */
+export const bytes = customType<{ data: Hex; driverData: Bytes }>({
   dataType: () => 'bytea',
   toDriver: toBytes,
   fromDriver: fromBytes,
 })
+
+/** The 32 bytes of a block hash or transaction hash. */
+export const hash = bytes
 
 /* Columns of many tables. */
 export const chainId = integer('chain_id').notNull()

@@ -61,6 +61,11 @@ export const cursors = pgTable('cursors', {
    */
   feesNumber: bigint('fees_number', { mode: 'bigint' }),
   feesHash: hash('fees_hash'),
+  /**
+   * The block up to which the ledger is complete, as for the fee rates. Null when a build without a ledger began the index
+   * or rolled it back: the ledger is then made again.
+   */
+  ledgerNumber: bigint('ledger_number', { mode: 'bigint' }),
   /** How the newest rates contradict those of the protocol's view (`index/fees.ts`); null where they agree. */
   feesContradiction: text('fees_contradiction'),
 })
@@ -82,6 +87,8 @@ export const logGaps = pgTable(
     state: text('state', { enum: ['open', 'absent', 'pruned'] })
       .notNull()
       .default('open'),
+    /** Whether the index has everything that the logs report, and only the ledger lacks them. */
+    ledgerOnly: boolean('ledger_only').notNull().default(false),
     since: timestamp('since', { withTimezone: true }).notNull().defaultNow(),
     /** When the logs are requested next. */
     nextAt: timestamp('next_at', { withTimezone: true }).notNull().defaultNow(),

@@ -5,14 +5,16 @@ import type { Outcome } from '../../chain/rpc/transport.ts'
 import type { LastIds } from '../../db/index/progress.ts'
 import type { Dated, DatedFact } from '../../db/index/write.ts'
 import type { StoredBlock } from '../../db/stored.ts'
+import { type LedgerLog, ledgerLog } from '../../protocol/abi/ledger-logs.ts'
 import { decodeLog, type Fact, type FeeLog, feeLogsIn, type Hint, isKnownTopic } from '../../protocol/abi/logs.ts'
 import type { RawLog } from '../../protocol/abi/packed-log.ts'
+import { ledgerIds } from '../../protocol/ledger.ts'
 import { noneExists, recordCall } from './existence.ts'
 import { absentWith } from './gaps.ts'
 
 /**
- * The content of a range of blocks, its last block, and the endpoint that returned its logs. `unknown` are logs that
- * this build does not know. `complete` is whether no further entity exists at that block; null when that was not
+ * The content of a range of blocks, its last block, and the endpoint that returned its logs. `ledger` has every log, in
+ * order; `unknown` are those that this build does not know. `complete` is whether no further entity exists at that block; null when that was not
  * checked.
  */
 export type Range = {
@@ -20,6 +22,7 @@ export type Range = {
   readonly facts: readonly DatedFact[]
   readonly hints: readonly Hint[]
   readonly fees: readonly Dated<FeeLog>[]
+  readonly ledger: readonly Dated<LedgerLog>[]
   readonly unknown: readonly RawLog[]
   readonly endpoint: number
   readonly complete: boolean | null
@@ -48,12 +51,11 @@ export const fetchRange = async (
   { from, upTo, head }: { readonly from: bigint; readonly upTo: bigint; readonly head: Block },
 ): Promise<Fetched> => {
   const { endpoint, logs, last, before } = await chain.logs({ from, upTo })
-  const { facts, hints, fees, unknown } = sort(chain, endpoint, { logs, from, last })
+  const sorted = sort(chain, endpoint, { logs, from, last })
   const isSettled = head.timestamp - last.timestamp >= SETTLED_SECONDS
   const known = isSettled ? blocksOf(logs, before, last) : new Map<bigint, Block>()
-  const headers = await headersOf(chain, [...facts, ...fees], last, known)
-  const created = { facts: dated(facts, headers), hints, fees: dated(fees, headers), unknown }
-  return { before, block: last, ...created, endpoint, complete: null }
+  const headers = await headersOf(chain, sorted.ledger, last, known)
+  return { before, block: last, ...datedBy(sorted, headers), endpoint, complete: null }
 }
 
 /**
@@ -75,10 +77,10 @@ export const fetchTip = async (
   const from = cursor.number + 1n
   // The logs of the same answer may be newer than its head.
   const logs = tip.logs.filter(({ blockNumber }) => blockNumber <= head.number)
-  const { facts, hints, fees, unknown } = sort(chain, tip.endpoint, { logs, from, last: head })
-  const numbers = [cursor.number, head.number, ...new Set([...facts, ...fees].map(({ blockNumber }) => blockNumber))]
+  const sorted = sort(chain, tip.endpoint, { logs, from, last: head })
+  const numbers = [cursor.number, head.number, ...new Set(sorted.ledger.map(({ blockNumber }) => blockNumber))]
   const at = { blockHash: head.hash }
-  const probes = absentWith(last, facts).map((entity) => viewCall(chain.deployment.diamond, recordCall(entity), at))
+  const probes = absentWith(last, sorted.facts).map((entity) => viewCall(chain.deployment.diamond, recordCall(entity), at))
   const { beyond, blocks } = await chain.send({
     beyond: probes,
     blocks: numbers.map((number) => getBlock(number)),
@@ -88,8 +90,7 @@ export const fetchTip = async (
     if (headers.get(known.number)?.hash !== known.hash) throw new ChainMoved(`block ${known.number} changed`)
   }
   const complete = noneExists(beyond)
-  const created = { facts: dated(facts, headers), hints, fees: dated(fees, headers), unknown }
-  return { block: head, ...created, endpoint: tip.endpoint, complete }
+  return { block: head, ...datedBy(sorted, headers), endpoint: tip.endpoint, complete }
 }
 
 const blockOf = (outcome: Outcome<Block | null>): Block => {
@@ -148,8 +149,23 @@ const dated = <T extends Seen>(logs: readonly T[], headers: ReadonlyMap<bigint, 
     return isDated(log, header) ? log : { ...log, blockTimestamp: header.timestamp }
   })
 
+/** Adds the time of its block to each log of a range. */
+const datedBy = ({ facts, fees, ledger, ...others }: Sorted, headers: ReadonlyMap<bigint, Block>) => ({
+  ...others,
+  facts: dated(facts, headers),
+  fees: dated(fees, headers),
+  ledger: dated(ledger, headers),
+})
+
 /** Most logs contain the time of their block. */
 const isDated = <T extends Seen>(log: T, { timestamp }: Block): log is Dated<T> => log.blockTimestamp === timestamp
+
+/** The logs of a range, decoded. */
+type Sorted = Pick<Range, 'hints' | 'unknown'> & {
+  readonly facts: readonly Fact[]
+  readonly fees: readonly FeeLog[]
+  readonly ledger: readonly LedgerLog[]
+}
 
 /**
  * Decodes an endpoint's logs. Throws ChainMoved, and penalizes the endpoint, for logs outside the request or that
@@ -159,59 +175,68 @@ const sort = (
   chain: Chain,
   endpoint: number,
   { logs, from, last }: { readonly logs: readonly RawLog[]; readonly from: bigint; readonly last: Block },
-): Pick<Range, 'hints' | 'unknown'> & { readonly facts: readonly Fact[]; readonly fees: readonly FeeLog[] } => {
+): Sorted => {
   const facts: Fact[] = []
   const hints: Hint[] = []
   const unknown: RawLog[] = []
+  const ledger: LedgerLog[] = []
   const reject = (reason: string): never => {
     chain.penalize(endpoint, reason)
     throw new ChainMoved(reason)
   }
   const diamond = chain.deployment.diamond.toLowerCase()
-  for (const log of logs) {
+  for (const log of inOrder(logs) ?? reject('two logs of one place')) {
     if (log.address.toLowerCase() !== diamond) reject('a log of another contract')
     if (log.blockNumber < from || log.blockNumber > last.number) reject('a log from outside the range')
     if (log.blockNumber === last.number && log.blockHash !== last.hash) throw new ChainMoved('logs of another fork')
-    const decoded = decode(log) ?? reject('a log that cannot be decoded')
-    if (decoded === 'unknown') unknown.push(log)
-    if (typeof decoded === 'string') continue
-    if (decoded.kind === 'hint') hints.push(decoded)
-    else facts.push(decoded)
+    const { row, meaning } = decode(log) ?? reject('a log that cannot be decoded')
+    ledger.push(row)
+    if (meaning === null) {
+      if (!isKnownTopic(log.topics[0])) unknown.push(log)
+    } else if (meaning.kind === 'hint') hints.push(meaning)
+    else facts.push(meaning)
   }
-  return { facts: unique(facts) ?? reject('two logs of one row'), hints, fees: feeLogsIn(hints), unknown }
+  if (!areDistinct(facts)) reject('two logs of one row')
+  return { facts, hints, fees: feeLogsIn(hints), unknown, ledger }
 }
 
 /**
- * Removes repeated facts; null when two different logs create one row. In nearly all cases the facts are in order and
- * none repeats.
+ * Logs in the order of the chain, without repetitions; null when two different logs have one place. Nearly all answers
+ * are in order already.
  */
-const unique = (facts: readonly Fact[]): readonly Fact[] | null => {
+const inOrder = (logs: readonly RawLog[]): readonly RawLog[] | null => {
+  const isNext = (log: RawLog, at: number): boolean => at === 0 || comparePlaces(logs[at - 1] as RawLog, log) < 0
+  if (logs.every(isNext)) return logs
+  const first = new Map<string, RawLog>()
+  for (const log of logs.toReversed()) first.set(placeOf(log), log)
+  return logs.every((log) => isEqual(first.get(placeOf(log)), log)) ? [...first.values()].sort(comparePlaces) : null
+}
+
+/** Two blocks of one number are of two chains. */
+const placeOf = ({ blockHash, logIndex }: RawLog): string => `${blockHash} ${logIndex}`
+
+const comparePlaces = (a: RawLog, b: RawLog): number =>
+  a.blockNumber === b.blockNumber ? a.logIndex - b.logIndex : a.blockNumber < b.blockNumber ? -1 : 1
+
+const isEqual = (a: RawLog | undefined, b: RawLog): boolean =>
+  a?.data === b.data && a.topics.join() === b.topics.join()
+
+/** Whether no two facts create one row. In nearly all cases their ids grow. */
+const areDistinct = (facts: readonly Fact[]): boolean => {
   const last: Record<Fact['kind'], bigint> = { event: -1n, deposit: -1n, position: -1n }
-  const inOrder = facts.every(({ kind, id }) => {
+  const growing = facts.every(({ kind, id }) => {
     const isNext = id > last[kind]
     last[kind] = id
     return isNext
   })
-  if (inOrder) return facts
-  const each = new Map<string, Fact>()
-  for (const fact of facts) {
-    const key = `${fact.kind} ${fact.id}`
-    const first = each.get(key) ?? fact
-    if (first.blockHash !== fact.blockHash || first.logIndex !== fact.logIndex) return null
-    each.set(key, first)
-  }
-  return [...each.values()]
+  return growing || new Set(facts.map(({ kind, id }) => `${kind} ${id}`)).size === facts.length
 }
 
-/**
- * Decodes a log: `other` for one that the index does not follow, `unknown` for one that this build does not know, null
- * for one that cannot be decoded.
- */
-const decode = (log: RawLog): Fact | Hint | 'other' | 'unknown' | null => {
+/** What a log is: its row of the ledger, and what the index follows of it. Null for one that cannot be decoded. */
+const decode = (log: RawLog): { readonly row: LedgerLog; readonly meaning: Fact | Hint | null } | null => {
   try {
-    const decoded = decodeLog(log)
-    if (decoded === null) return isKnownTopic(log.topics[0]) ? 'other' : 'unknown'
-    return isStorable(decoded) ? decoded : null
+    const row = ledgerLog(log)
+    return isStorable(row) ? { row, meaning: decodeLog(log) } : null
   } catch {
     return null
   }
@@ -222,7 +247,5 @@ const MAX_ID = 2n ** 63n - 1n
 const MAX_LOG_INDEX = 2 ** 31 - 1
 
 /** Whether the database can store the ids and the index of a log. Otherwise each write of the range would fail. */
-const isStorable = (log: Fact | Hint): boolean =>
-  Number(log.logIndex) <= MAX_LOG_INDEX &&
-  (!('id' in log) || log.id <= MAX_ID) &&
-  (!('eventId' in log) || log.eventId <= MAX_ID)
+const isStorable = (row: LedgerLog): boolean =>
+  Number(row.logIndex) <= MAX_LOG_INDEX && ledgerIds.every((id) => (row[id] ?? 0n) <= MAX_ID)

@@ -1,0 +1,130 @@
+import { and, eq, getTableColumns, gt, inArray, sql } from 'drizzle-orm'
+import type { Hex } from 'viem'
+import type { LedgerLog } from '../../protocol/abi/ledger-logs.ts'
+import type { ChainId } from '../../protocol/chains.ts'
+import { ledgerType, ledgerTypeNames, ledgerTypes } from '../../protocol/ledger.ts'
+import { copyMany, insertMany } from '../bulk.ts'
+import type { Copy, Handle } from '../pool.ts'
+import { cursors } from '../schema/index-state.ts'
+import { ledger } from '../schema/ledger.ts'
+import { deposits, events, positions } from '../schema/records.ts'
+import { hasGap } from './log-gaps.ts'
+import type { Dated } from './write.ts'
+
+/* Writes the ledger: the rows of logs, with what the facts of the index add to them. */
+
+export type LedgerRow = Dated<LedgerLog>
+
+const byCreator: ReadonlySet<number> = new Set(
+  ledgerTypeNames.flatMap((name) => (ledgerType(name).isByCreator ? ledgerTypes[name].code : [])),
+)
+
+const distinct = (ids: readonly (bigint | null)[]): bigint[] => [...new Set(ids.flatMap((id) => id ?? []))]
+
+/** The events of deposits or positions. */
+const eventsOf = async (
+  handle: Handle,
+  chainId: ChainId,
+  table: typeof deposits | typeof positions,
+  ids: readonly bigint[],
+): Promise<Map<bigint, bigint>> => {
+  if (ids.length === 0) return new Map()
+  const { id, eventId } = table
+  const rows = await handle
+    .select({ id, eventId })
+    .from(table)
+    .where(and(eq(table.chainId, chainId), inArray(id, [...ids])))
+  return new Map(rows.map((row) => [row.id, row.eventId]))
+}
+
+const creatorsOf = async (handle: Handle, chainId: ChainId, ids: readonly bigint[]): Promise<Map<bigint, Hex>> => {
+  if (ids.length === 0) return new Map()
+  const { id, creator } = events
+  const rows = await handle
+    .select({ id, creator })
+    .from(events)
+    .where(and(eq(events.chainId, chainId), inArray(id, [...ids])))
+  return new Map(rows.map((row) => [row.id, row.creator]))
+}
+
+/**
+ * Adds to rows what their logs do not name: the event of a claim, and the creator who changed a pool. The facts must be
+ * stored before.
+ */
+const completeRows = async (
+  handle: Handle,
+  chainId: ChainId,
+  logs: readonly LedgerRow[],
+): Promise<readonly LedgerRow[]> => {
+  const lacking = logs.filter(({ eventId }) => eventId === null)
+  const ofDeposits = await eventsOf(handle, chainId, deposits, distinct(lacking.map(({ depositId }) => depositId)))
+  const ofPositions = await eventsOf(handle, chainId, positions, distinct(lacking.map(({ positionId }) => positionId)))
+  const changed = logs.filter(({ type }) => byCreator.has(type))
+  const creators = await creatorsOf(handle, chainId, distinct(changed.map(({ eventId }) => eventId)))
+  if (lacking.length + changed.length === 0) return logs
+  return logs.map((log) => {
+    const { depositId, positionId } = log
+    if (log.eventId !== null) return byCreator.has(log.type) ? { ...log, wallet: creators.get(log.eventId) ?? null } : log
+    return { ...log, eventId: ofDeposits.get(depositId ?? -1n) ?? ofPositions.get(positionId ?? -1n) ?? null }
+  })
+}
+
+/**
+ * Adds the rows of logs of new blocks, after the cursor. Rows that are there already are of orphaned blocks: a build
+ * without a ledger rolled the index back.
+ */
+export const insertLedger = async (
+  handle: Handle,
+  copy: Copy,
+  chainId: ChainId,
+  rows: readonly LedgerRow[],
+): Promise<void> => {
+  if (rows.length === 0) return
+  const cursor = sql`(SELECT block_number FROM ${cursors} WHERE chain_id = ${chainId})`
+  await handle.delete(ledger).where(and(eq(ledger.chainId, chainId), gt(ledger.blockNumber, cursor)))
+  await copyMany(copy, ledger, { chainId }, await completeRows(handle, chainId, rows))
+}
+
+/** Stores the rows of logs that were read again. A stored row becomes as its log is. Returns those that were not there. */
+export const putLedger = async (
+  handle: Handle,
+  chainId: ChainId,
+  rows: readonly LedgerRow[],
+): Promise<readonly LedgerRow[]> => {
+  const keys = rows.map(({ blockNumber }) => blockNumber)
+  const { blockNumber, logIndex } = ledger
+  const stored =
+    rows.length === 0
+      ? []
+      : await handle
+          .select({ blockNumber, logIndex })
+          .from(ledger)
+          .where(and(eq(ledger.chainId, chainId), inArray(blockNumber, distinct(keys))))
+  const known = new Set(stored.map(keyOf))
+  await insertMany(
+    handle,
+    ledger,
+    (await completeRows(handle, chainId, rows)).map((row) => ({ chainId, ...row }) as typeof ledger.$inferInsert),
+    sql`ON CONFLICT (chain_id, block_number, log_index) DO UPDATE SET ${replaced}`,
+  )
+  return rows.filter((row) => !known.has(keyOf(row)))
+}
+
+const keyOf = ({ blockNumber, logIndex }: Pick<LedgerRow, 'blockNumber' | 'logIndex'>): string =>
+  `${blockNumber} ${logIndex}`
+
+const replaced = sql.join(
+  Object.values(getTableColumns(ledger)).map(({ name }) => sql`${sql.identifier(name)} = excluded.${sql.identifier(name)}`),
+  sql`, `,
+)
+
+/**
+ * Moves the block up to which the ledger is complete to the cursor when the logs of every block below it were read. The
+ * transaction must hold the lock of the refresh queue, so that no step moves the cursor.
+ */
+export const completeLedger = async (handle: Handle, chainId: ChainId): Promise<void> => {
+  await handle
+    .update(cursors)
+    .set({ ledgerNumber: cursors.blockNumber })
+    .where(and(eq(cursors.chainId, chainId), sql`NOT ${hasGap(chainId)}`))
+}
