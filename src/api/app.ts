@@ -38,6 +38,7 @@ import { createForkBlocks } from './response-cache/fork-blocks.ts'
 import { cachingServer } from './response-cache/server.ts'
 import { createStore } from './response-cache/store.ts'
 import { createTags, editionOf } from './response-cache/tags.ts'
+import { activityRoutes } from './routes/activity.ts'
 import { changelogRoutes } from './routes/changelog.ts'
 import { changeRoutes } from './routes/changes.ts'
 import { docsRoutes } from './routes/docs.ts'
@@ -176,6 +177,7 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   await app.register(readRoutes, { prefix: '/v1', sources, waits, turns, cache, defaultChainId })
   const lists: ListSources = { ...sources, pricing }
   await app.register(listingRoutes, { prefix: '/v1', sources: lists, waits, turns, cache })
+  await app.register(activityRoutes, { prefix: '/v1', sources: lists, waits, turns, cache })
   await app.register(portfolioRoutes, { prefix: '/v1', sources: lists, waits, turns, cache })
   await app.register(settlementRoutes, { prefix: '/v1', sources, lists, waits, turns, cache, streams: settled })
   await app.register(changeRoutes, { prefix: '/v1', sources, turns, resume: changed.resume, streams: changeStreams })

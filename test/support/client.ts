@@ -8,6 +8,7 @@ import { ErrorBody } from '../../src/lib/http/problem.ts'
 import { Plan } from '../../src/plans/answer/schema.ts'
 import * as pricing from '../../src/pricing/messages.ts'
 import { RevertRecord } from '../../src/protocol/reverts/record.ts'
+import { ActivityPage } from '../../src/reads/activity/records.ts'
 import { reads } from '../../src/reads/entities/table.ts'
 import { listings } from '../../src/reads/lists/listings.ts'
 import { Balances } from '../../src/reads/portfolio/balances-records.ts'
@@ -33,6 +34,7 @@ const responses: readonly (readonly [RegExp, z.ZodType])[] = [
     .sort((a, b) => staticParts(b.path) - staticParts(a.path))
     .map((read) => [pattern(read.path), read.paged ? pagedEnvelope(read.data) : readEnvelope(read.data)] as const),
   ...listings.map(({ path, data }) => [new RegExp(`^/v1${path}$`), listingEnvelope(data)] as const),
+  [/^\/v1\/activity$/, ActivityPage],
   [/^\/v1\/wallets\/portfolio$/, readEnvelope(z.array(Portfolio))],
   [/^\/v1\/wallets\/[^/]+\/balances$/, readEnvelope(Balances)],
   [/^\/v1\/wallets\//, readEnvelope(Portfolio)],

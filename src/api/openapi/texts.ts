@@ -22,6 +22,7 @@ export const tags: Readonly<Record<string, string>> = {
   Positions: 'Protection that hedgers buy',
   Deposits: 'Deposits of liquidity providers',
   Wallets: 'Portfolios of wallets, and the amounts that they can claim',
+  Activity: 'What happened: every log of the protocol, by wallet, event, deposit, position and type',
   Changes: 'Which wallets and events changed, for copies that are kept up to date',
   Plans: 'Whole actions: their transactions, simulated, with costs, payouts and reasons against',
   Pricing: 'Fair-value quotes of the pricing engine',

@@ -64,7 +64,8 @@ const completeRows = async (
   if (lacking.length + changed.length === 0) return logs
   return logs.map((log) => {
     const { depositId, positionId } = log
-    if (log.eventId !== null) return byCreator.has(log.type) ? { ...log, wallet: creators.get(log.eventId) ?? null } : log
+    if (log.eventId !== null)
+      return byCreator.has(log.type) ? { ...log, wallet: creators.get(log.eventId) ?? null } : log
     return { ...log, eventId: ofDeposits.get(depositId ?? -1n) ?? ofPositions.get(positionId ?? -1n) ?? null }
   })
 }
@@ -114,7 +115,9 @@ const keyOf = ({ blockNumber, logIndex }: Pick<LedgerRow, 'blockNumber' | 'logIn
   `${blockNumber} ${logIndex}`
 
 const replaced = sql.join(
-  Object.values(getTableColumns(ledger)).map(({ name }) => sql`${sql.identifier(name)} = excluded.${sql.identifier(name)}`),
+  Object.values(getTableColumns(ledger)).map(
+    ({ name }) => sql`${sql.identifier(name)} = excluded.${sql.identifier(name)}`,
+  ),
   sql`, `,
 )
 

@@ -91,7 +91,10 @@ const adoptLedger = async (handle: Handle, chainId: ChainId, startBlock: bigint)
   if (progress.ledgerNumber === null) {
     await handle.delete(ledger).where(eq(ledger.chainId, chainId))
     await handle.delete(logGaps).where(and(eq(logGaps.chainId, chainId), eq(logGaps.ledgerOnly, true)))
-    await handle.update(cursors).set({ ledgerNumber: startBlock - 1n }).where(eq(cursors.chainId, chainId))
+    await handle
+      .update(cursors)
+      .set({ ledgerNumber: startBlock - 1n })
+      .where(eq(cursors.chainId, chainId))
   } else if (await isTrue(handle, hasGap(chainId))) return
   const from = (progress.ledgerNumber ?? startBlock - 1n) + 1n
   await addGap(handle, chainId, { from, to: progress.blockNumber }, { ledgerOnly: true })

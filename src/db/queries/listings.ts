@@ -84,7 +84,7 @@ export const listQueryText = (count: number): string => {
     FROM (VALUES ${rows.map((row) => `(${row})`).join()}) AS w (chain_id, up_to, now, rollback, after, after_key) JOIN cursors c USING (chain_id))`
 }
 
-export const listQueryValues = (queries: readonly ListQuery[], start: (typeof bounds)['asc' | 'desc']) =>
+export const listQueryValues = (queries: readonly ListQuery[], start: { readonly id: string; readonly key: string }) =>
   queries.flatMap(({ chainId, upTo, now, rollback, after }) => [
     ...[chainId, upTo, now, rollback].map((value) => value?.toString() ?? null),
     ...[after?.id.toString() ?? start.id, after?.key || start.key],

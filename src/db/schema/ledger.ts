@@ -34,9 +34,15 @@ export const ledger = pgTable(
     return [
       primaryKey({ columns: [table.chainId, ...order] }),
       index('ledger_by_type').on(table.chainId, table.type, ...order),
-      index('ledger_by_event').on(table.chainId, table.eventId, ...order).where(sql`${table.eventId} IS NOT NULL`),
-      index('ledger_by_wallet').on(table.chainId, table.wallet, ...order).where(sql`${table.wallet} IS NOT NULL`),
-      index('ledger_by_deposit').on(table.chainId, table.depositId, ...order).where(sql`${table.depositId} IS NOT NULL`),
+      index('ledger_by_event')
+        .on(table.chainId, table.eventId, ...order)
+        .where(sql`${table.eventId} IS NOT NULL`),
+      index('ledger_by_wallet')
+        .on(table.chainId, table.wallet, ...order)
+        .where(sql`${table.wallet} IS NOT NULL`),
+      index('ledger_by_deposit')
+        .on(table.chainId, table.depositId, ...order)
+        .where(sql`${table.depositId} IS NOT NULL`),
       index('ledger_by_position')
         .on(table.chainId, table.positionId, ...order)
         .where(sql`${table.positionId} IS NOT NULL`),

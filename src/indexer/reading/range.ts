@@ -80,7 +80,9 @@ export const fetchTip = async (
   const sorted = sort(chain, tip.endpoint, { logs, from, last: head })
   const numbers = [cursor.number, head.number, ...new Set(sorted.ledger.map(({ blockNumber }) => blockNumber))]
   const at = { blockHash: head.hash }
-  const probes = absentWith(last, sorted.facts).map((entity) => viewCall(chain.deployment.diamond, recordCall(entity), at))
+  const probes = absentWith(last, sorted.facts).map((entity) =>
+    viewCall(chain.deployment.diamond, recordCall(entity), at),
+  )
   const { beyond, blocks } = await chain.send({
     beyond: probes,
     blocks: numbers.map((number) => getBlock(number)),
@@ -218,8 +220,7 @@ const placeOf = ({ blockHash, logIndex }: RawLog): string => `${blockHash} ${log
 const comparePlaces = (a: RawLog, b: RawLog): number =>
   a.blockNumber === b.blockNumber ? a.logIndex - b.logIndex : a.blockNumber < b.blockNumber ? -1 : 1
 
-const isEqual = (a: RawLog | undefined, b: RawLog): boolean =>
-  a?.data === b.data && a.topics.join() === b.topics.join()
+const isEqual = (a: RawLog | undefined, b: RawLog): boolean => a?.data === b.data && a.topics.join() === b.topics.join()
 
 /** Whether no two facts create one row. In nearly all cases their ids grow. */
 const areDistinct = (facts: readonly Fact[]): boolean => {

@@ -11,7 +11,7 @@ export type Log = Omit<RawLog, 'address' | 'blockTimestamp'> & { readonly blockT
 type Value = bigint | boolean | string
 
 /** One input of a log: its name and how it is read. */
-export type Field = { readonly name: string; readonly type: string; readonly read: (log: Log) => Value }
+export type Field = { readonly name: string; readonly read: (log: Log) => Value }
 
 /** Where a log is from. */
 export type Origin = {
@@ -34,7 +34,6 @@ const readStatic = (type: string): ((hex: string) => Value) => {
   // Without a checksum, which would need a hash and is not visible: the database stores bytes.
   if (type === 'address') return (hex) => `0x${hex.slice(24)}`
   if (type === 'bool') return (hex) => BigInt(`0x${hex}`) !== 0n
-  if (type === 'bytes32') return (hex) => `0x${hex}`
   return (hex) => BigInt(`0x${hex}`)
 }
 
@@ -56,15 +55,13 @@ export const compileFields = (event: AbiEvent): readonly Field[] => {
   let slot = 0
   return event.inputs.map(({ name = '', type, indexed }) => {
     const at = indexed ? topic++ : slot++
-    if (type === 'string') return { name, type, read: ({ data }) => readString(data, at) }
+    if (type === 'string') return { name, read: ({ data }) => readString(data, at) }
     const read = readStatic(type)
     const readHex = (log: Log) => read(indexed ? (log.topics[at]?.slice(2) ?? '') : word(log.data, at))
-    if (type === 'bytes32') return { name, type, read: readHex }
     const unpack = readPacked(type, indexed === true, at)
     // A packed log that ends before the field takes the general path, which rejects most such logs.
     return {
       name,
-      type,
       read: (log) => (log instanceof PackedLog && log.has(indexed === true, at) ? unpack(log) : readHex(log)),
     }
   })

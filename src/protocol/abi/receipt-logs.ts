@@ -1,10 +1,10 @@
 import { type AbiEvent, type Address, decodeEventLog, getAddress, type Hex, parseAbi, toEventSelector } from 'viem'
 import { erc20Abi } from '../../abi/erc20.generated.ts'
-import { deployedLogsAbi, protocolAbi } from '../../abi/protocol.generated.ts'
 import type { Deployment } from '../chains.ts'
 import { entities, type Kind, perKind } from '../entities.ts'
 import { type Scalar, scalarOf } from '../fields/scalars.ts'
 import { configuredTokens } from '../tokens.ts'
+import { logEvents } from './log-fields.ts'
 import type { RawLog } from './packed-log.ts'
 
 /*
@@ -67,7 +67,9 @@ export const MAX_UNKNOWN_BYTES = 1_024
 type Logged = Pick<RawLog, 'address' | 'topics' | 'data'>
 
 /** A log's name and arguments by their names; null for a log that the ABI does not have or that is malformed. */
-type Decoder = (log: Logged) => { readonly name: string; readonly args: Readonly<Record<string, unknown>> } | null
+type Decoder = (
+  log: Pick<Logged, 'topics' | 'data'>,
+) => { readonly name: string; readonly args: Readonly<Record<string, unknown>> } | null
 
 const decoderOf = (abi: readonly { readonly type: string }[]): Decoder => {
   const isEvent = (item: { readonly type: string }): item is AbiEvent => item.type === 'event'
@@ -85,7 +87,7 @@ const decoderOf = (abi: readonly { readonly type: string }[]): Decoder => {
   }
 }
 
-const ofProtocol = decoderOf([...protocolAbi, ...deployedLogsAbi])
+const ofProtocol = decoderOf(logEvents)
 const ofTokens = decoderOf(erc20Abi)
 /** Of the EntryPoint contracts, which have had several versions and addresses. */
 const ofEntryPoints = decoderOf(
@@ -97,6 +99,21 @@ const ofEntryPoints = decoderOf(
 
 const lower = (text: unknown): string => String(text).toLowerCase()
 
+/** A decoded log as answers show it. */
+const shownLog = ({ name, args }: NonNullable<ReturnType<Decoder>>): Omit<NamedLog, 'address'> => {
+  const shown = Object.entries(args).map(([key, value]) => {
+    const argument = key.replace(/^_/, '')
+    return [argument, scalarOf(argument, value)] as const
+  })
+  return { name, args: Object.fromEntries(shown) }
+}
+
+/** The name and the arguments of a log of the protocol, as answers show them; null for a log that the ABI does not have. */
+export const protocolLog = (log: Pick<RawLog, 'topics' | 'data'>) => {
+  const found = ofProtocol(log)
+  return found === null ? null : shownLog(found)
+}
+
 const namedLogs = (logs: readonly Logged[], { diamond, ...deployment }: Deployment): NamedLog[] => {
   const protocol = lower(diamond)
   const tokens = configuredTokens(deployment).map(({ token }) => lower(token))
@@ -107,11 +124,7 @@ const namedLogs = (logs: readonly Logged[], { diamond, ...deployment }: Deployme
     // Anyone can deploy a token. One that is not configured counts when it moves to or from the protocol.
     const parties = Object.values(found.args).map(lower)
     if (address !== protocol && !tokens.includes(address) && !parties.includes(protocol)) return []
-    const args = Object.entries(found.args).map(([name, value]) => {
-      const shown = name.replace(/^_/, '')
-      return [shown, scalarOf(shown, value)] as const
-    })
-    return [{ address: getAddress(log.address), name: found.name, args: Object.fromEntries(args) }]
+    return [{ address: getAddress(log.address), ...shownLog(found) }]
   })
 }
 

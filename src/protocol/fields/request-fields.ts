@@ -38,6 +38,43 @@ export const PathInteger = ofPath('number')
 /** The same of a time. */
 export const PathSeconds = ofPath('seconds')
 
+/** A point in the history of a chain: a block, or a time in Unix seconds. */
+export type Moment = { readonly block: bigint } | { readonly seconds: bigint }
+
+/** The first number that is a time: block numbers are below it, and times of a chain are not. */
+const FIRST_TIME = 1_000_000_000
+
+const isoTime = z.union([z.iso.datetime({ offset: true }), z.iso.date()])
+
+const momentOf = (text: string): Moment | null => {
+  if (DIGITS.test(text)) {
+    const number = Number(text)
+    if (number > Number.MAX_SAFE_INTEGER) return null
+    return number < FIRST_TIME ? { block: BigInt(text) } : { seconds: BigInt(text) }
+  }
+  if (text.length > MAX_ISO || !isoTime.safeParse(text).success) return null
+  const seconds = Math.floor(Date.parse(text) / 1_000)
+  return seconds < 0 ? null : { seconds: BigInt(seconds) }
+}
+
+/** Characters of the longest ISO time: nanoseconds and an offset. */
+const MAX_ISO = 35
+
+/** A block number, a time in Unix seconds, or an ISO 8601 time with its offset; a date is its first moment in UTC. */
+export const QueryMoment = z
+  .string()
+  .transform((text, context): Moment => {
+    const moment = momentOf(text)
+    if (moment !== null) return moment
+    context.addIssue({
+      code: 'custom',
+      message:
+        'expected a block number, a time in Unix seconds, or an ISO 8601 time such as 2026-09-30T23:59:59Z or 2026-09-30',
+    })
+    return z.NEVER
+  })
+  .meta({ type: 'string' })
+
 /** The maximum number of items on a page, 1 to `max`. Values outside are rejected, not clamped. */
 export const PageLimit = (max: number) => {
   const error = `expected an integer from 1 to ${max}`

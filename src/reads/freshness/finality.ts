@@ -6,7 +6,7 @@ import { createSingleFlight } from '../../lib/single-flight.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 
 export const finalities = ['latest', 'safe', 'finalized'] as const
-type Finality = (typeof finalities)[number]
+export type Finality = (typeof finalities)[number]
 
 /** How long a block answers `finalBlock`, in milliseconds. Final blocks advance in steps of seconds at least. */
 const BLOCK_MAX_AGE_MS = 1_000

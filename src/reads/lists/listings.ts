@@ -1,15 +1,15 @@
 import { z } from 'zod'
 import { type Filters, needsObservations } from '../../db/queries/filters.ts'
-import type { ListingRows, ListQuery } from '../../db/queries/listings.ts'
-import { invalidField, unavailable } from '../../lib/errors.ts'
+import type { ListingRows } from '../../db/queries/listings.ts'
+import { invalidField } from '../../lib/errors.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import type { Kind } from '../../protocol/entities.ts'
 import { type ChainCursor, decodeCursor, encodeCursor } from '../cursor.ts'
-import { consistency, notIndexedYet } from '../freshness/consistency.ts'
-import { blockFields, indexFreshness, isStale, type Provenance, refreshingOf } from '../freshness/freshness.ts'
-import { lagOfTip } from '../lag/lag.ts'
+import { consistency } from '../freshness/consistency.ts'
+import { type Provenance, refreshingOf } from '../freshness/freshness.ts'
 import { chainOf } from '../read.ts'
-import { DepositsQuery, EventsQuery, type ListingQuery, PositionsQuery } from './query.ts'
+import { asOfTips, cursorsAfter, firstQuery, queriesOf, requireBlock } from './pages.ts'
+import { DEFAULT_LIMIT, DepositsQuery, EventsQuery, type ListingQuery, PositionsQuery } from './query.ts'
 import { DepositRow, EventRow, type ListingMeta, PositionRow, type Row } from './records.ts'
 import { chainsOf } from './resource.ts'
 import { rowsOf } from './rows.ts'
@@ -28,8 +28,6 @@ export const listings: readonly Listing[] = [
   listing('/hedge/positions', 'List positions', 'Positions', 'position', PositionsQuery, PositionRow),
   listing('/hedge/deposits', 'List LP deposits', 'Deposits', 'deposit', DepositsQuery, DepositRow),
 ]
-
-const DEFAULT_LIMIT = 50
 
 /** A page: its rows and its metadata. */
 export type Page = Provenance & { readonly rows: readonly Row[]; readonly meta: ListingMeta }
@@ -68,50 +66,6 @@ const nameOf = (path: string, chains: readonly ChainId[], query: ListingQuery, f
   return [path, chains, sort, order, finality, ...set].join(' ')
 }
 
-const nextQuery = ({ chainId, after, bound, rollback }: ChainCursor): ListQuery => ({
-  chainId,
-  after,
-  rollback,
-  upTo: bound.number,
-  now: bound.timestamp,
-})
-
-const firstQuery = async (sources: ListSources, chainId: ChainId, finality: ListingQuery['finality']) => {
-  const final = await sources.finality.finalBlock(chainId, finality ?? 'latest')
-  const query: ListQuery = {
-    chainId,
-    after: null,
-    upTo: final?.number ?? null,
-    now: final?.timestamp ?? null,
-    rollback: null,
-  }
-  return { query, final }
-}
-
-type ChainQuery = Awaited<ReturnType<typeof firstQuery>>
-
-/** The position in each chain after a page. Throws `service_unavailable` for a chain that is not indexed yet. */
-const cursorsAfter = (
-  queries: readonly ChainQuery[],
-  previousCursors: readonly ChainCursor[],
-  { tips }: ListingRows,
-  rows: ListingRows['rows'],
-  byExpiry: boolean,
-): ChainCursor[] =>
-  queries.map(({ query: { chainId }, final }) => {
-    const tip = tips.find((it) => it.chainId === chainId)
-    if (tip === undefined) throw unavailable(`chain ${chainId} is not indexed yet`)
-    const previous = previousCursors.find((it) => it.chainId === chainId)
-    const last = rows.findLast((row) => row.chainId === chainId)
-    const after =
-      last === undefined
-        ? (previous?.after ?? null)
-        : { id: BigInt(last.id), key: byExpiry ? (last.expiryDate ?? '') : '' }
-    if (previous !== undefined) return { ...previous, after }
-    const bound = final !== null && final.number < tip.block.number ? final : tip.block
-    return { chainId, after, bound, rollback: tip.rollback }
-  })
-
 /** Makes the rows of a page, and reports the blocks that they are as of. */
 const pageOf = async (
   sources: ListSources,
@@ -121,20 +75,11 @@ const pageOf = async (
 ): Promise<Omit<Page, 'meta'> & Pick<ListingMeta, 'asOf'>> => {
   const { found, cursors } = answer
   const { rows, isIndexed } = await rowsOf(sources, { kind: listing.kind, include: query.include ?? [] }, answer.rows)
-  const asOf = cursors.map(({ chainId, bound }) => {
-    const tip = found.tips.find((it) => it.chainId === chainId)
-    const lagSeconds = tip === undefined ? null : lagOfTip(tip)
-    return { chainId, ...blockFields(bound), lagSeconds, reorgedSince: tip?.reorged ?? false }
-  })
-  const lags = asOf.map(({ lagSeconds }) => lagSeconds)
-  const stale = lags.some((lag) => isStale(lag, sources.maxLagSeconds))
-  const bounds = cursors.map(({ bound }) => bound)
   return {
     rows: rows.filter((row) => row !== null),
-    asOf,
+    ...asOfTips(found.tips, cursors, sources.maxLagSeconds),
     isIndexed,
     refreshing: needsObservations(filtersOf(query)) ? refreshingOf(found.tips) : [],
-    freshness: indexFreshness(bounds, lags, stale),
   }
 }
 
@@ -158,7 +103,7 @@ const byIds = async (
     query: first.query,
     ids: ids.map(BigInt),
   })
-  const cursors = cursorsAfter([first], [], found, [], false)
+  const cursors = cursorsAfter([first], [], found.tips, () => null)
   const { asOf, ...page } = await pageOf(sources, listing, query, { found, rows: found.rows, cursors })
   const foundIds = new Set(found.rows.map(({ id }) => id))
   const missing = ids.filter((id) => !foundIds.has(String(id)))
@@ -174,10 +119,7 @@ const anyPage = async (sources: ListSources, listing: Listing, query: ListingQue
   const filters = filtersOf(query)
   const name = nameOf(listing.path, chains, query, filters)
   const previousCursors = cursor === undefined ? [] : decodeCursor(name, chains, cursor)
-  const queries: ChainQuery[] =
-    cursor === undefined
-      ? await Promise.all(chains.map((id) => firstQuery(sources, id, query.finality)))
-      : previousCursors.map((position) => ({ query: nextQuery(position), final: null }))
+  const queries = await queriesOf(sources, chains, { previousCursors, finality: query.finality })
   const found = await sources.lists.listings.page({
     kind: listing.kind,
     queries: queries.map(({ query }) => query),
@@ -192,7 +134,10 @@ const anyPage = async (sources: ListSources, listing: Listing, query: ListingQue
   })
   const hasMore = found.rows.length > limit
   const rows = found.rows.slice(0, limit)
-  const cursors = cursorsAfter(queries, previousCursors, found, rows, sort === 'expiry')
+  const cursors = cursorsAfter(queries, previousCursors, found.tips, (chainId) => {
+    const last = rows.findLast((row) => row.chainId === chainId)
+    return last === undefined ? null : { id: BigInt(last.id), key: sort === 'expiry' ? (last.expiryDate ?? '') : '' }
+  })
   const { asOf, ...page } = await pageOf(sources, listing, query, { found, rows, cursors })
   const nextCursor = hasMore ? encodeCursor(name, cursors) : null
   return { ...page, meta: { limit, hasMore, nextCursor, asOf, ...(found.total !== null && { total: found.total }) } }
@@ -210,13 +155,6 @@ export const pageFor = async (
   atLeast: bigint | null,
 ): Promise<Page> => {
   const page = await anyPage(sources, listing, query)
-  const { block } = page.freshness
-  if (atLeast === null || (block !== undefined && block.number >= atLeast)) return page
-  if (query.cursor !== undefined)
-    throw invalidField(
-      'cursor',
-      `expected a cursor whose first page is as of block ${atLeast} or later: start again without a cursor`,
-    )
-  const [chainId] = chainsOf(query.chainId)
-  throw chainId === undefined ? new RangeError('the list has no chain') : notIndexedYet(chainId, atLeast, block)
+  requireBlock(page.freshness, { atLeast, cursor: query.cursor, chainIds: chainsOf(query.chainId) })
+  return page
 }

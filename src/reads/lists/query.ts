@@ -42,8 +42,8 @@ export const Flag = z
   .transform((text) => text === 'true')
   .meta({ type: 'boolean' })
 
-/** The parameters of every list, whose rows can show what `included` names. */
-const commonFields = <const T extends readonly Inclusion[]>(included: T, description: string) => ({
+/** The parameters of every list of the index. */
+export const pageFields = {
   chainId: listOf(PathChainId, MAX_CHAINS)
     .optional()
     .meta({ description: 'The chains, comma-separated; all chains, merged into one list, when omitted' }),
@@ -52,6 +52,14 @@ const commonFields = <const T extends readonly Inclusion[]>(included: T, descrip
     .meta({ description: `Rows per page, 1 to ${MAX_ROWS}; 50 by default` }),
   cursor: z.string().optional().meta({ description: '`meta.nextCursor` of the previous page' }),
   order: choice(['asc', 'desc']).optional().meta({ description: 'Sort order; `desc` by default' }),
+}
+
+/** Rows per page when a request does not say how many. */
+export const DEFAULT_LIMIT = 50
+
+/** The parameters of every list of records, whose rows can show what `included` names. */
+const commonFields = <const T extends readonly Inclusion[]>(included: T, description: string) => ({
+  ...pageFields,
   ids: listOf(PathInteger, MAX_ROWS).optional().meta({
     description:
       'Return only the rows with these ids, in this order; ids that do not exist are in `meta.missing`. Requires one `chainId`, and can be combined with `include` and `finality` only',

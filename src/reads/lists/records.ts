@@ -14,7 +14,7 @@ import {
 } from '../../protocol/records.ts'
 import { revertedField } from '../freshness/reverted.ts'
 
-const BlockNumber = Integer.meta({ description: 'Block number' })
+export const BlockNumber = Integer.meta({ description: 'Block number' })
 export const Hash = z.string().regex(/^0x[0-9a-f]{64}$/)
 
 /** The token of a row's amounts. */
@@ -101,7 +101,7 @@ export const LagSeconds = Integer.nullable().meta({
 })
 
 /** The block that a list is as of, on one chain. */
-const AsOf = z
+export const AsOf = z
   .object({
     chainId: OfChain,
     blockNumber: BlockNumber,

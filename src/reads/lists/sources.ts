@@ -2,6 +2,7 @@ import { type Address, getAddress } from 'viem'
 import type { Chain } from '../../chain/chain.ts'
 import { createTokens } from '../../chain/tokens.ts'
 import type { Database } from '../../db/pool.ts'
+import { createActivity } from '../../db/queries/activity.ts'
 import { createHeldTokens } from '../../db/queries/held-tokens.ts'
 import { createListings } from '../../db/queries/listings.ts'
 import { createPortfolios } from '../../db/queries/portfolios.ts'
@@ -25,6 +26,7 @@ export const createLists = (deps: {
   )
   return {
     listings: createListings(deps.database),
+    activity: createActivity(deps.database),
     portfolios: createPortfolios(deps.database),
     heldTokens: createHeldTokens(deps.database),
     refreshState: createRefreshState(deps.database),

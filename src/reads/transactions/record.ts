@@ -33,7 +33,8 @@ const Hash = z.string().regex(/^0x[0-9a-f]{64}$/)
 
 const Wei = Decimal.meta({ description: 'Wei' })
 
-const args = (integers: string) =>
+/** The arguments of a call or a log, by their names. */
+export const args = (integers: string) =>
   z
     .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
     .meta({ description: `${integers}; structs and lists are one JSON string each. Long values are cut` })

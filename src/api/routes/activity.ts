@@ -1,0 +1,52 @@
+import { activityOf, activityResource } from '../../reads/activity/activity.ts'
+import { ActivityQuery } from '../../reads/activity/query.ts'
+import { ActivityPage } from '../../reads/activity/records.ts'
+import { awaitIndex } from '../../reads/freshness/consistency.ts'
+import { freshnessHeaders } from '../../reads/freshness/freshness.ts'
+import { chainsOf } from '../../reads/lists/resource.ts'
+import type { ListSources } from '../../reads/lists/sources.ts'
+import { clientOf } from '../client.ts'
+import { linkHeader } from '../link.ts'
+import { freshnessHeaderNames, type Operation, route } from '../operation.ts'
+import { type CachedRoutes, LAG_MAX_AGE_MS, REVALIDATE } from '../response-cache/cache.ts'
+import { markReverted } from '../reverted.ts'
+
+const operation: Operation = {
+  tag: 'Activity',
+  summary: 'List activity',
+  description:
+    'Returns what happened, one row for each log of the protocol, newest first by default. Paginate with `meta.nextCursor`: the pages contain every row that existed at the first page exactly once, and none of a later block.',
+  headers: [
+    ...freshnessHeaderNames,
+    'X-Index-Lag',
+    'X-Transaction',
+    'Link',
+    'ETag',
+    'Cache-Control',
+    'Vary',
+    'Server-Timing',
+  ],
+}
+
+/** Mounts the list of activity. */
+export const activityRoutes: CachedRoutes<{ readonly sources: ListSources }> = async (app, options) => {
+  const { sources, waits, turns, cache } = options
+  app.get<{ Querystring: ActivityQuery }>(
+    '/activity',
+    route(operation, ActivityPage, { querystring: ActivityQuery }),
+    async (request, reply) => {
+      const { query } = request
+      const client = clientOf(request)
+      const atLeast = await awaitIndex(waits, client, chainsOf(query.chainId), query)
+      const reverted = markReverted(reply, atLeast)
+      const resource = activityResource(query)
+      if (resource !== null && (await cache.check(resource, request, reply))) return reply
+      const page = await turns.page(client, () => activityOf(sources, query, atLeast?.block ?? null))
+      const meta = { ...page.meta, ...reverted }
+      const link = linkHeader(request.url, meta.nextCursor)
+      reply.headers({ ...freshnessHeaders(page.freshness), ...link, 'cache-control': REVALIDATE })
+      cache.tag(request, reply, page.freshness, LAG_MAX_AGE_MS)
+      return reply.type('application/json; charset=utf-8').send(JSON.stringify({ data: page.rows, meta }))
+    },
+  )
+}
