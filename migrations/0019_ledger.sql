@@ -19,6 +19,7 @@ CREATE TABLE "ledger" (
 --> statement-breakpoint
 ALTER TABLE "cursors" ADD COLUMN "ledger_number" bigint;--> statement-breakpoint
 ALTER TABLE "log_gaps" ADD COLUMN "ledger_only" boolean DEFAULT false NOT NULL;--> statement-breakpoint
+ALTER TABLE "audits" ADD COLUMN "ledger_next" bigint DEFAULT 0 NOT NULL;--> statement-breakpoint
 CREATE INDEX "ledger_by_type" ON "ledger" USING btree ("chain_id","type","block_number","log_index");--> statement-breakpoint
 CREATE INDEX "ledger_by_event" ON "ledger" USING btree ("chain_id","event_id","block_number","log_index") WHERE "ledger"."event_id" IS NOT NULL;--> statement-breakpoint
 CREATE INDEX "ledger_by_wallet" ON "ledger" USING btree ("chain_id","wallet","block_number","log_index") WHERE "ledger"."wallet" IS NOT NULL;--> statement-breakpoint

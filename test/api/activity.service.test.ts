@@ -104,7 +104,7 @@ test('each log of the diamond is one row, with its block, its time and its trans
 
 const transfers = parseAbi(['event Transfer(address indexed from, address indexed to, uint256 value)'])
 
-test("the activity of each wallet adds up to the tokens that it paid to the protocol and got from it", async () => {
+test('the activity of each wallet adds up to the tokens that it paid to the protocol and got from it', async () => {
   for (const { deployment, actions, creator, lp, hedger } of worlds) {
     const { chainId, diamond, usdc } = deployment
     const moved = await actions.client.getLogs({ address: usdc, events: transfers, fromBlock: 0n, toBlock: 'latest' })
@@ -156,29 +156,54 @@ describe('a filter', () => {
   const among = async (keep: (row: Row) => boolean) => (await rowsOf('chainId=8453')).filter(keep).map(placeOf)
   const found = async (query: string) => (await rowsOf(`chainId=8453&${query}`, 3)).map(placeOf)
   const cases: readonly (readonly [string, () => string, () => (row: Row) => boolean])[] = [
-    ['of an event', () => 'eventId=1', () => ({ eventId }) => eventId === 1],
-    ['of a deposit', () => 'depositId=4', () => ({ depositId }) => depositId === 4],
-    ['of a position', () => 'positionId=4', () => ({ positionId }) => positionId === 4],
+    [
+      'of an event',
+      () => 'eventId=1',
+      () =>
+        ({ eventId }) =>
+          eventId === 1,
+    ],
+    [
+      'of a deposit',
+      () => 'depositId=4',
+      () =>
+        ({ depositId }) =>
+          depositId === 4,
+    ],
+    [
+      'of a position',
+      () => 'positionId=4',
+      () =>
+        ({ positionId }) =>
+          positionId === 4,
+    ],
     [
       'of types',
       () => 'type=payout.claimed,deposit.created',
-      () => ({ type }) => type === 'payout.claimed' || type === 'deposit.created',
+      () =>
+        ({ type }) =>
+          type === 'payout.claimed' || type === 'deposit.created',
     ],
     [
       'of types of an event',
       () => 'type=payout.claimed,position.created&eventId=1',
-      () => ({ type, eventId }) => eventId === 1 && (type === 'payout.claimed' || type === 'position.created'),
+      () =>
+        ({ type, eventId }) =>
+          eventId === 1 && (type === 'payout.claimed' || type === 'position.created'),
     ],
     [
       'of wallets',
       () => `wallet=${base.lp.account.address},${base.hedger.account.address}`,
-      () => ({ wallet }) => wallet === base.lp.account.address || wallet === base.hedger.account.address,
+      () =>
+        ({ wallet }) =>
+          wallet === base.lp.account.address || wallet === base.hedger.account.address,
     ],
     [
       'of a wallet, a type and an event',
       () => `wallet=${base.hedger.account.address.toLowerCase()}&type=position.created&eventId=2`,
-      () => ({ wallet, type, eventId }) =>
-        wallet === base.hedger.account.address && type === 'position.created' && eventId === 2,
+      () =>
+        ({ wallet, type, eventId }) =>
+          wallet === base.hedger.account.address && type === 'position.created' && eventId === 2,
     ],
   ]
   test.each(cases)('%s', async (_, query, keep) => {
@@ -195,9 +220,7 @@ describe('a filter', () => {
       ({ blockNumber }) => blockNumber >= early.blockNumber && blockNumber <= late.blockNumber,
     )
     expect(await found(`from=${early.blockNumber}&to=${late.blockNumber}`)).toEqual(inBlocks)
-    const inTime = await among(
-      ({ blockTimestamp: at }) => at >= early.blockTimestamp && at <= late.blockTimestamp,
-    )
+    const inTime = await among(({ blockTimestamp: at }) => at >= early.blockTimestamp && at <= late.blockTimestamp)
     expect(await found(`from=${early.blockTimestamp}&to=${late.blockTimestamp}`)).toEqual(inTime)
     const iso = (seconds: number) => new Date(seconds * 1_000).toISOString()
     expect(await found(`from=${iso(early.blockTimestamp)}&to=${iso(late.blockTimestamp)}`)).toEqual(inTime)
@@ -216,7 +239,9 @@ test('rows of several chains are in the order of their times, and each is on one
 
 test('a page has a tag that a new row of its wallet changes, and that of another wallet keeps', async () => {
   await indexed.quiet()
-  const [lp, hedger] = [base.lp, base.hedger].map(({ account }) => `/v1/activity?chainId=8453&wallet=${account.address}`)
+  const [lp, hedger] = [base.lp, base.hedger].map(
+    ({ account }) => `/v1/activity?chainId=8453&wallet=${account.address}`,
+  )
   const tagOf = async (url = '') => String((await api.app.inject({ url })).headers.etag)
   const [ofLp, ofHedger] = [await tagOf(lp), await tagOf(hedger)]
   await base.actions.deposit(base.lp, 3n, 50n * USDC).catch(() => base.actions.setPool(base.creator, 3n, true, true))

@@ -51,7 +51,7 @@ const creatorsOf = async (handle: Handle, chainId: ChainId, ids: readonly bigint
  * Adds to rows what their logs do not name: the event of a claim, and the creator who changed a pool. The facts must be
  * stored before.
  */
-const completeRows = async (
+export const completeRows = async (
   handle: Handle,
   chainId: ChainId,
   logs: readonly LedgerRow[],

@@ -51,6 +51,8 @@ export const audits = pgTable('audits', {
   /** The kind and id to continue with. */
   kind: text('kind', { enum: kinds }).notNull(),
   nextId: bigint('next_id', { mode: 'bigint' }).notNull(),
+  /** The block at which the comparison of the ledger goes on; 0 for the first. */
+  ledgerNext: bigint('ledger_next', { mode: 'bigint' }).notNull().default(sql`0`),
   blockNumber: bigint('block_number', { mode: 'bigint' }).notNull(),
   blockHash: hash('block_hash').notNull(),
   auditedAt: timestamp('audited_at', { withTimezone: true }).notNull(),

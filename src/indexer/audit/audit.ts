@@ -8,14 +8,16 @@ import { unavailable } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/observe/log.ts'
 import { type ChainId, startBlockFault } from '../../protocol/chains.ts'
 import { kinds } from '../../protocol/entities.ts'
+import { isPruned } from '../reading/range.ts'
 import { type AuditDeps, PAUSE_MS, repeatIfDifferent } from './confirm.ts'
 import { compareFees } from './fees.ts'
 import { type ComparedSlice, compareSlice, compareTotal } from './kind.ts'
+import { compareLedger, ledgerColumns } from './ledger.ts'
 import { compareWallets, type WalletPosition } from './lists.ts'
 
 /** The compared part of a table. */
 type TableCount = {
-  readonly table: AuditedTable
+  readonly table: AuditedTable | 'ledger'
   readonly rows: number
   readonly columns: number
   readonly values: number
@@ -91,7 +93,7 @@ export const audit = async ({
   const counts = new Map<AuditedTable, { rows: number; values: number }>()
   const onChain: Record<AuditedKind, number> = { event: 0, deposit: 0, position: 0, chain: 0 }
   const differences: string[] = []
-  const open = { waiting: 0, unreadable: 0, withoutLog: 0, unconfirmed: 0 }
+  const open = { waiting: 0, unreadable: 0, withoutLog: 0, unconfirmed: 0, unread: 0 }
   let found = 0
   let lists = 0
   let firstBlock: StoredBlock | null = null
@@ -141,12 +143,28 @@ export const audit = async ({
   }
   if (firstBlock === null || block === null) throw unavailable(`chain ${chainId} is not indexed yet`)
   const hasLogs = chain.status().hasLogs
-  const tables = [...counts].map(([table, { rows, values }]) => ({
+  let ledgerRows = 0
+  for (let from: bigint | null = chain.deployment.startBlock; hasLogs && from !== null; ) {
+    const at: bigint = from
+    const compared = await repeatIfDifferent(deps, () => compareLedger(deps, at)).catch((fault) => {
+      if (isPruned(fault)) return null
+      throw fault
+    })
+    if (compared === null || compared.isPartial) open.unread += 1
+    if (compared === null) break
+    ledgerRows += compared.rows
+    onProgress(`chain ${chainId}: ${ledgerRows} rows of the ledger compared`)
+    add(compared.differences)
+    from = compared.next
+  }
+  const ledger = { table: 'ledger', rows: ledgerRows, columns: ledgerColumns.length } as const
+  const tables: TableCount[] = [...counts].map(([table, { rows, values }]) => ({
     table,
     rows,
     values,
     columns: comparedColumns(table, hasLogs).length,
   }))
+  if (hasLogs) tables.push({ ...ledger, values: ledgerRows * ledgerColumns.length })
   const { notCompared, unconfirmed } = remarks(chainId, hasLogs, open)
   return { chainId, firstBlock, block, tables, onChain, lists, notCompared, unconfirmed, differences, found }
 }
@@ -179,12 +197,12 @@ const named = (how: 'own' | 'log'): string =>
 const remarks = (
   chainId: ChainId,
   hasLogs: boolean,
-  open: Readonly<Record<'waiting' | 'unreadable' | 'withoutLog' | 'unconfirmed', number>>,
+  open: Readonly<Record<'waiting' | 'unreadable' | 'withoutLog' | 'unconfirmed' | 'unread', number>>,
 ) => {
   const notCompared = [
     `${named('own')}: values of the service itself`,
     'fee_rates: whether the index lacks a log between two stored ones, because no view returns earlier rates',
-    ...(hasLogs ? [] : [`${named('log')}: only logs have them, and no node of chain ${chainId} serves logs`]),
+    ...(hasLogs ? [] : [`ledger, ${named('log')}: only logs have them, and no node of chain ${chainId} serves logs`]),
     ...(open.withoutLog === 0
       ? []
       : [`the origins of ${open.withoutLog} rows: they were read from the chain's state, without a log`]),
@@ -199,6 +217,11 @@ const remarks = (
     ...(open.unconfirmed === 0
       ? []
       : [`no node has the logs of ${open.unconfirmed} rows: add a node that keeps all logs to RPC_URLS_${chainId}`]),
+    ...(open.unread === 0
+      ? []
+      : [
+          'the ledger of blocks whose logs are still to be read: wait until /v1/status shows none, and repeat the audit',
+        ]),
   ]
   return { notCompared, unconfirmed }
 }

@@ -20,12 +20,9 @@ export const Activity = z
     depositId: Id.nullable(),
     positionId: Id.nullable(),
     wallet: Account.nullable().meta({ description: 'The wallet that acted; null where the log names none' }),
-    direction: z
-      .enum(['in', 'out'])
-      .nullable()
-      .meta({
-        description: 'Whether the wallet received (`in`) or paid (`out`) `netAmount`; null where it did neither',
-      }),
+    direction: z.enum(['in', 'out']).nullable().meta({
+      description: 'Whether the wallet received (`in`) or paid (`out`) `netAmount`; null where it did neither',
+    }),
     amount: Amount.nullable().meta({ description: 'Before the fee; null where nothing was paid' }),
     fee: Amount.nullable().meta({
       description: 'The fee of the protocol; null where nothing was paid, and where the fee is not known',

@@ -1,0 +1,139 @@
+import type { Chain } from '../../chain/chain.ts'
+import { getBlock } from '../../chain/rpc/requests.ts'
+import {
+  ledgerEnd,
+  nextLedgerBlock,
+  readLedgerPart,
+  type StoredLedgerRow,
+  saveLedgerPart,
+} from '../../db/index/audit/ledger.ts'
+import type { LedgerRow } from '../../db/index/ledger.ts'
+import { AnchorLost } from '../../db/index/progress.ts'
+import type { Database } from '../../db/pool.ts'
+import type { StoredBlock } from '../../db/stored.ts'
+import { isUnavailable, unavailable } from '../../lib/errors.ts'
+import type { Logger } from '../../lib/observe/log.ts'
+import { ChainMoved, fetchRange, isPruned } from '../reading/range.ts'
+
+/* Compares the ledger with the logs of the chain, a range of blocks at a time. */
+
+/** The columns that are compared: all but those of the key. */
+export const ledgerColumns = [
+  'blockHash',
+  'blockTimestamp',
+  'txHash',
+  'topics',
+  'data',
+  'type',
+  'eventId',
+  'depositId',
+  'positionId',
+  'wallet',
+  'amount',
+  'fee',
+] as const satisfies readonly (keyof LedgerRow)[]
+
+type Deps = { readonly chain: Chain; readonly database: Database }
+
+/** A difference, and the row as its log is; null for a row without a log. */
+type LedgerDifference = { readonly text: string; readonly row: LedgerRow | null }
+
+type ComparedPart = {
+  readonly cursor: StoredBlock
+  /** The first block after the part; null after the last one. */
+  readonly next: bigint | null
+  readonly rows: number
+  readonly found: readonly LedgerDifference[]
+  readonly differences: readonly string[]
+  /** Whether the part has blocks whose logs are still to be read. */
+  readonly isPartial: boolean
+}
+
+const keyOf = ({ blockNumber, logIndex }: Pick<LedgerRow, 'blockNumber' | 'logIndex'>): string =>
+  `ledger block ${blockNumber} log ${logIndex}`
+
+/** Addresses have a checksum in one of the two. */
+const valueOf = (value: unknown): string => String(value).toLowerCase()
+
+const differencesOf = (stored: StoredLedgerRow | undefined, row: LedgerRow): string[] => {
+  if (stored === undefined) return [`${keyOf(row)}: missing in the index`]
+  return ledgerColumns.flatMap((column) =>
+    valueOf(stored[column]) === valueOf(row[column])
+      ? []
+      : [`${keyOf(row)} ${column}: ${stored[column]} in the index, ${row[column]} on the chain`],
+  )
+}
+
+/**
+ * Compares the blocks from `from` on, as many as a node returns the logs of at once: each row with its log, and whether
+ * each log has a row. Throws `service_unavailable` when nodes or the database are out of reach, or after a reorg, and what
+ * `Chain.logs` throws.
+ */
+export const compareLedger = async ({ chain, database }: Deps, from: bigint): Promise<ComparedPart> => {
+  const { chainId } = chain
+  const cursor = await ledgerEnd(database, chainId)
+  if (cursor === null) throw unavailable(`chain ${chainId} is not indexed yet`)
+  const range = await fetchRange(chain, { from, upTo: cursor.number, head: cursor }).catch((fault) => {
+    throw fault instanceof ChainMoved ? unavailable(fault.message, fault) : fault
+  })
+  const { known } = await chain.send({ known: getBlock(cursor.number) })
+  if (!known.ok || known.value?.hash !== cursor.hash)
+    throw unavailable(`block ${cursor.number} of chain ${chainId} was replaced by a reorg`)
+  const upTo = range.block.number
+  const { stored, rows, unread } = await readLedgerPart(database, chainId, { from, upTo }, range.ledger)
+  const isRead = ({ blockNumber }: Pick<LedgerRow, 'blockNumber'>): boolean =>
+    unread.every((gap) => blockNumber < gap.from || blockNumber > gap.to)
+  const byKey = new Map(stored.map((row) => [keyOf(row), row]))
+  const onChain = rows.filter(isRead)
+  const keys = new Set(rows.map(keyOf))
+  const found: LedgerDifference[] = [
+    ...onChain.flatMap((row) => differencesOf(byKey.get(keyOf(row)), row).map((text) => ({ text, row }))),
+    ...stored.flatMap((row) => (keys.has(keyOf(row)) ? [] : [{ text: `${keyOf(row)}: not on the chain`, row: null }])),
+  ]
+  return {
+    cursor,
+    next: upTo >= cursor.number ? null : upTo + 1n,
+    rows: onChain.length,
+    found,
+    differences: found.map(({ text }) => text),
+    isPartial: unread.some((gap) => gap.from <= upTo && gap.to >= from),
+  }
+}
+
+/**
+ * Runs one step of the continuous audit of a chain's ledger: compares the next part, repairs the rows that two answers
+ * find missing or different, and stores the position. A row without a log is never deleted, because only the follower
+ * rolls back. Returns false when the step could not be completed.
+ */
+export const auditLedger = async ({ chain, database, log }: Deps & { readonly log: Logger }): Promise<boolean> => {
+  const { chainId, deployment } = chain
+  if (!chain.status().hasLogs) return false
+  try {
+    const position = await nextLedgerBlock(database, chainId)
+    const from = position < deployment.startBlock ? deployment.startBlock : position
+    const end = await ledgerEnd(database, chainId)
+    // After a rollback the position may be above the cursor.
+    const first = await compareLedger(
+      { chain, database },
+      end !== null && from > end.number ? deployment.startBlock : from,
+    )
+    const again = first.found.length === 0 ? null : await compareLedger({ chain, database }, from)
+    const confirmed = new Set(again?.differences)
+    const found = first.found.filter(({ text }) => confirmed.has(text))
+    const repairs = new Map(found.flatMap(({ row }) => (row === null ? [] : [[keyOf(row), row] as const])))
+    const differences = found.map(({ text }) => text)
+    await saveLedgerPart(database, chainId, first.cursor, {
+      next: first.next ?? 0n,
+      compared: first.rows,
+      repairs: [...repairs.values()],
+      differences,
+    })
+    for (const { text, row } of found)
+      log.error({ chainId, difference: text, repaired: row !== null }, 'the ledger differs from the chain')
+    return true
+  } catch (fault) {
+    if (!(fault instanceof AnchorLost || isPruned(fault) || isUnavailable(fault))) throw fault
+    log.debug({ chainId, fault: String(fault) }, 'the audit of the ledger waits')
+    return false
+  }
+}
