@@ -64,6 +64,7 @@ describe('an index that equals the chain', () => {
       ['deposit_observations', 3, 7, 21],
       ['positions', 3, 10, 30],
       ['position_observations', 3, 6, 18],
+      ['ledger', 9, 12, 108],
     ])
     expect(found.notCompared).toEqual([
       expect.stringMatching(/^chain_observations .*: values of the service itself$/),
@@ -89,7 +90,7 @@ describe('an index that equals the chain', () => {
       ...{ table: 'deposits', rows: 3, columns: 4, values: 12 },
     })
     expect(found.notCompared[2]).toMatch(
-      /^events \(initialLiquidity, blockNumber, .*, positions \(blockNumber, .*\): only logs have them, and no node of chain 8453 serves logs$/,
+      /^ledger, events \(initialLiquidity, blockNumber, .*, positions \(blockNumber, .*\): only logs have them, and no node of chain 8453 serves logs$/,
     )
   })
 
@@ -108,6 +109,7 @@ describe('an index that equals the chain', () => {
     expect(shown).toEqual([
       ...['events', 'deposits', 'positions'].map((what) => `chain 8453: 3 of 3 ${what} compared`),
       ...[11, 14, 14, 17, 17].map((done) => `chain 8453: ${done} lists compared`),
+      'chain 8453: 9 rows of the ledger compared',
     ])
     await added
     expect([found.firstBlock, found.block]).toEqual([blockOf(10n), blockOf(11n)])
@@ -198,6 +200,37 @@ describe('differences', () => {
     }
     expect((await report({}, { views: { getEventDepositIds } })).differences).toEqual([])
     expect(readings).toBe(2)
+  })
+
+  test('of the ledger are rows without a log, logs without a row, and columns with another value', async () => {
+    await run(`UPDATE ledger SET block_number = 3 WHERE deposit_id = 1;
+      UPDATE ledger SET wallet = NULL, amount = amount + 1 WHERE position_id = 2`)
+    const [deposit, position] = [rows.deposits[0]?.fact, rows.positions[1]?.fact]
+    if (deposit === undefined || position === undefined) throw new Error('three rows of each kind are seeded')
+    const { differences } = await report({}, { range: 2n })
+    expect(differences.toSorted()).toEqual(
+      [
+        `ledger block ${deposit.blockNumber} log ${deposit.logIndex}: missing in the index`,
+        `ledger block 3 log ${deposit.logIndex}: not on the chain`,
+        `ledger block ${position.blockNumber} log ${position.logIndex} wallet: null in the index, ${position.hedger.toLowerCase()} on the chain`,
+        `ledger block ${position.blockNumber} log ${position.logIndex} amount: ${position.premiumPaid + 1n} in the index, ${position.premiumPaid} on the chain`,
+      ].toSorted(),
+    )
+  })
+
+  test('of the ledger are none where the receipt has the log that a node left out', async () => {
+    const { differences } = await report({}, { lost: [rows.positions[2]?.fact.txHash] })
+    expect(differences).toEqual([])
+  })
+
+  test('of the ledger are none in blocks whose logs are still to be read, which the report names', async () => {
+    await run(`DELETE FROM ledger WHERE block_number = 1;
+      INSERT INTO log_gaps (chain_id, from_block, to_block, unread_to, ledger_only) VALUES (${chainId}, 0, 2, 1, true)`)
+    const { differences, unconfirmed } = await report()
+    expect(differences).toEqual([])
+    expect(unconfirmed).toEqual([expect.stringMatching(/^the ledger of blocks whose logs are still to be read/)])
+    await run('UPDATE log_gaps SET unread_to = 0')
+    expect((await report()).differences).toHaveLength(6)
   })
 
   test('of rows of the last slice add no slice, unless the last id exists', async () => {

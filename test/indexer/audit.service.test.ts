@@ -36,6 +36,7 @@ test('the audit finds no difference in a correct index, and then one wrong amoun
   expect(onChain).toEqual({ event: 3, deposit: 4, position: 4, chain: 1 })
   // Two lists of each event, including the next id, which does not exist; and the lists of four wallets.
   expect(lists).toBe(2 * 5 + 4)
+  const ledgerRows = (await world.actions.client.getLogs({ address: world.deployment.diamond, fromBlock: 0n })).length
   expect(tables).toEqual([
     { table: 'chain_observations', rows: 1, columns: 10, values: 10 },
     { table: 'events', rows: 3, columns: 12, values: 36 },
@@ -45,6 +46,7 @@ test('the audit finds no difference in a correct index, and then one wrong amoun
     { table: 'deposit_observations', rows: 4, columns: 7, values: 28 },
     { table: 'positions', rows: 4, columns: 10, values: 40 },
     { table: 'position_observations', rows: 4, columns: 6, values: 24 },
+    { table: 'ledger', rows: ledgerRows, columns: 12, values: ledgerRows * 12 },
   ])
   const own = ['chain_observations (loupeHash)', 'settlements (seq, txHash, finalizedSeq)']
   expect(notCompared).toEqual([
@@ -69,7 +71,9 @@ test('the audit finds no difference in a correct index, and then one wrong amoun
 
 const reindex = async () => {
   const { database } = api
-  await database.run((handle) => handle.execute(sql`TRUNCATE cursors, anchors, events, deposits, positions, fee_rates`))
+  await database.run((handle) =>
+    handle.execute(sql`TRUNCATE cursors, anchors, events, deposits, positions, fee_rates, ledger`),
+  )
   await indexAll({ chain: chainOf(api.sources.chains, 8453), database })
 }
 

@@ -1,9 +1,10 @@
 import { sql } from 'drizzle-orm'
+import { putLedger } from '../../src/db/index/ledger.ts'
 import { storeObservations } from '../../src/db/index/observations.ts'
 import { createTestDatabase } from './database.ts'
 import { openDatabase } from './open-database.ts'
 import { blockOf, type Plan, seedRows, seedToken, writeSeeded } from './seed-index.ts'
-import { seededFees } from './seeded-chain.ts'
+import { seededFees, seededLedger } from './seeded-chain.ts'
 
 /** The chain of the index. */
 export const chainId = 8453
@@ -16,7 +17,7 @@ export const rows = seedRows(plan, { events: 3, deposits: 3, positions: 3 })
 /** The tables that a test may change. */
 const changing = [
   ...['events', 'deposits', 'positions', 'event_observations', 'deposit_observations', 'position_observations'],
-  ...['chain_observations', 'anchors', 'cursors'],
+  ...['chain_observations', 'ledger', 'anchors', 'cursors'],
 ]
 const filled = ['audits', 'refresh_queue', 'changes', 'feed_floors', 'fee_rates']
 
@@ -29,6 +30,7 @@ export const openAuditedIndex = async () => {
   const seen = { events: [], deposits: [], positions: [], protocol }
   await writeSeeded(database, chainId, blockOf(10n), rows)
   await database.transaction((handle) => storeObservations(handle, chainId, blockOf(10n), seen))
+  await database.transaction((handle) => putLedger(handle, chainId, seededLedger(rows, chainId)))
   for (const table of changing) await run(`CREATE TABLE kept_${table} AS TABLE ${table}`)
   return {
     database,

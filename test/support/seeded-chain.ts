@@ -3,6 +3,8 @@ import { protocolAbi } from '../../src/abi/protocol.generated.ts'
 import type { Chain } from '../../src/chain/chain.ts'
 import { parseLogs } from '../../src/chain/rpc/log-shape.ts'
 import type { StoredBlock } from '../../src/db/stored.ts'
+import { ledgerLog } from '../../src/protocol/abi/ledger-logs.ts'
+import type { ChainId } from '../../src/protocol/chains.ts'
 import { entities } from '../../src/protocol/entities.ts'
 import { type Asked, fakeChain, rawBlock, rawReceipt } from './fake-chain.ts'
 import { jsonLog } from './fake-log-chain.ts'
@@ -74,6 +76,12 @@ const viewsOf = ({ events, deposits, positions }: SeededRows): Calls => {
   }
 }
 
+/** The rows of the ledger of the logs that created the rows. */
+export const seededLedger = (rows: SeededRows, chainId: ChainId) =>
+  parseLogs(logsOf(rows, seedDeployment(chainId).diamond))
+    .map((log) => ({ ...ledgerLog(log), blockTimestamp: blockOf(log.blockNumber).timestamp }))
+    .sort((a, b) => Number(a.blockNumber - b.blockNumber) || a.logIndex - b.logIndex)
+
 /** The logs that created the rows, as a node returns them. */
 const logsOf = ({ events, deposits, positions }: SeededRows, diamond: Hex) =>
   [...events, ...deposits, ...positions].map(({ fact }) => {
@@ -121,7 +129,7 @@ export const seededChain = (
     }
     if (method === 'eth_getTransactionReceipt') {
       const log = logs.find((it) => it.transactionHash === first)
-      return log === undefined ? null : rawReceipt(first, Number(log.number), { blockHash: log.blockHash })
+      return log === undefined ? null : rawReceipt(first, Number(log.number), { blockHash: log.blockHash, logs: [log] })
     }
     if (method !== 'eth_call') return new Failure(-32_601, `${method} is not supported`)
     const { functionName, args = [] } = decodeFunctionData({ abi: protocolAbi, data: Object(first).data as Hex })

@@ -81,7 +81,7 @@ export const insertLedger = async (
   rows: readonly LedgerRow[],
 ): Promise<void> => {
   if (rows.length === 0) return
-  const cursor = sql`(SELECT block_number FROM ${cursors} WHERE chain_id = ${chainId})`
+  const cursor = sql`coalesce((SELECT block_number FROM ${cursors} WHERE chain_id = ${chainId}), -1)`
   await handle.delete(ledger).where(and(eq(ledger.chainId, chainId), gt(ledger.blockNumber, cursor)))
   await copyMany(copy, ledger, { chainId }, await completeRows(handle, chainId, rows))
 }

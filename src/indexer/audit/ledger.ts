@@ -1,5 +1,7 @@
 import type { Chain } from '../../chain/chain.ts'
+import { toServiceError } from '../../chain/rpc/errors.ts'
 import { getBlock } from '../../chain/rpc/requests.ts'
+import { getWholeReceipt } from '../../chain/rpc/transactions.ts'
 import {
   ledgerEnd,
   nextLedgerBlock,
@@ -12,6 +14,7 @@ import { AnchorLost } from '../../db/index/progress.ts'
 import type { Database } from '../../db/pool.ts'
 import type { StoredBlock } from '../../db/stored.ts'
 import { isUnavailable, unavailable } from '../../lib/errors.ts'
+import { max } from '../../lib/fixed.ts'
 import type { Logger } from '../../lib/observe/log.ts'
 import { ChainMoved, fetchRange, isPruned } from '../reading/range.ts'
 
@@ -34,6 +37,25 @@ export const ledgerColumns = [
 ] as const satisfies readonly (keyof LedgerRow)[]
 
 type Deps = { readonly chain: Chain; readonly database: Database }
+
+/** Most rows without a log whose transactions are read. */
+const MOST_UNCONFIRMED = 100
+
+/** The stored rows of which a node returned no log although the receipt of their transaction has it. */
+const keysInReceipts = async (chain: Chain, rows: readonly StoredLedgerRow[]): Promise<ReadonlySet<string>> => {
+  if (rows.length === 0) return new Set()
+  const asked = rows.slice(0, MOST_UNCONFIRMED).map(({ txHash }) => getWholeReceipt(txHash))
+  const { receipts } = await chain.send({ receipts: asked })
+  return new Set(
+    receipts.flatMap((outcome) => {
+      if (!outcome.ok) throw toServiceError(outcome.error)
+      return (outcome.value?.logs ?? []).filter(({ address }) => isDiamond(chain, address)).map(keyOf)
+    }),
+  )
+}
+
+const isDiamond = ({ deployment }: Chain, address: string): boolean =>
+  address.toLowerCase() === deployment.diamond.toLowerCase()
 
 /** A difference, and the row as its log is; null for a row without a log. */
 type LedgerDifference = { readonly text: string; readonly row: LedgerRow | null }
@@ -86,9 +108,13 @@ export const compareLedger = async ({ chain, database }: Deps, from: bigint): Pr
   const byKey = new Map(stored.map((row) => [keyOf(row), row]))
   const onChain = rows.filter(isRead)
   const keys = new Set(rows.map(keyOf))
+  const without = stored.filter((row) => !keys.has(keyOf(row)))
+  const omitted = await keysInReceipts(chain, without)
   const found: LedgerDifference[] = [
     ...onChain.flatMap((row) => differencesOf(byKey.get(keyOf(row)), row).map((text) => ({ text, row }))),
-    ...stored.flatMap((row) => (keys.has(keyOf(row)) ? [] : [{ text: `${keyOf(row)}: not on the chain`, row: null }])),
+    ...without.flatMap((row) =>
+      omitted.has(keyOf(row)) ? [] : [{ text: `${keyOf(row)}: not on the chain`, row: null }],
+    ),
   ]
   return {
     cursor,
@@ -110,13 +136,11 @@ export const auditLedger = async ({ chain, database, log }: Deps & { readonly lo
   if (!chain.status().hasLogs) return false
   try {
     const position = await nextLedgerBlock(database, chainId)
-    const from = position < deployment.startBlock ? deployment.startBlock : position
     const end = await ledgerEnd(database, chainId)
     // After a rollback the position may be above the cursor.
-    const first = await compareLedger(
-      { chain, database },
-      end !== null && from > end.number ? deployment.startBlock : from,
-    )
+    const isWithin = end !== null && position <= end.number
+    const from = isWithin ? max(position, deployment.startBlock) : deployment.startBlock
+    const first = await compareLedger({ chain, database }, from)
     const again = first.found.length === 0 ? null : await compareLedger({ chain, database }, from)
     const confirmed = new Set(again?.differences)
     const found = first.found.filter(({ text }) => confirmed.has(text))

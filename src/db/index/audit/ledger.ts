@@ -1,8 +1,8 @@
 import { and, asc, between, eq, ne, sql } from 'drizzle-orm'
 import type { ChainId } from '../../../protocol/chains.ts'
 import { announce } from '../../changes/changes.ts'
-import { touchedByLedger, union } from '../../changes/scopes.ts'
-import type { Database, Handle } from '../../pool.ts'
+import { touchedByLedger } from '../../changes/scopes.ts'
+import type { Database } from '../../pool.ts'
 import { logGaps } from '../../schema/index-state.ts'
 import { ledger } from '../../schema/ledger.ts'
 import * as work from '../../schema/work.ts'
@@ -94,5 +94,5 @@ export const saveLedgerPart = (
       .where(eq(audits.chainId, chainId))
     if (repairs.length === 0) return
     await putLedger(handle, chainId, repairs)
-    await announce(handle, chainId, union([touchedByLedger(repairs)]))
+    await announce(handle, chainId, touchedByLedger(repairs))
   })
