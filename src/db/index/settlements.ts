@@ -133,18 +133,21 @@ const newestLogs = async (handle: Handle, chainId: ChainId, drafts: readonly Dra
   return new Map(rows.map((row) => [row.eventId, row.txHash]))
 }
 
-/** Stores the logs of settlements. */
-export const insertSettlementLogs = (handle: Handle, chainId: ChainId, hints: readonly Hint[]) =>
-  insertMany(
+/** Stores the logs of settlements: of each block the last one of an event. */
+export const insertSettlementLogs = (handle: Handle, chainId: ChainId, hints: readonly Hint[]) => {
+  const logs = hints.flatMap((hint) =>
+    hint.subject === 'event' && hint.settles
+      ? [{ chainId, eventId: hint.id, blockNumber: hint.blockNumber, txHash: hint.txHash }]
+      : [],
+  )
+  const last = new Map(logs.map((log) => [`${log.eventId} ${log.blockNumber}`, log]))
+  return insertMany(
     handle,
     settlementLogs,
-    hints.flatMap((hint) =>
-      hint.subject === 'event' && hint.settles
-        ? [{ chainId, eventId: hint.id, blockNumber: hint.blockNumber, txHash: hint.txHash }]
-        : [],
-    ),
+    [...last.values()],
     sql`ON CONFLICT (chain_id, event_id, block_number) DO UPDATE SET tx_hash = excluded.tx_hash`,
   )
+}
 
 /**
  * Gives settlements of these events that were observed before their log was known the transaction of the newest log up to

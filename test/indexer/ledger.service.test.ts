@@ -1,0 +1,286 @@
+import { pino } from 'pino'
+import { getAddress, pad } from 'viem'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { deployedLogsAbi, protocolAbi } from '../../src/abi/protocol.generated.ts'
+import type { Lease } from '../../src/db/index/lease.ts'
+import type { Database } from '../../src/db/pool.ts'
+import { auditLedger, compareLedger } from '../../src/indexer/audit/ledger.ts'
+import { createLogGaps } from '../../src/indexer/log-gaps.ts'
+import { createStep } from '../../src/indexer/step.ts'
+import { ledgerTypeNames, ledgerTypes } from '../../src/protocol/ledger.ts'
+import { createFakeChain, type FakeChain, UNKNOWN } from '../support/fake-log-chain.ts'
+import { CHAIN, leaseOf, openIndexDatabase, rowsOf } from '../support/index-writes.ts'
+
+/* The ledger of the index, over a chain in memory whose blocks a test mines and replaces. */
+
+const log = pino({ level: 'silent' })
+const WALLET = getAddress(`0x${'5a'.repeat(20)}`)
+
+let index: Awaited<ReturnType<typeof openIndexDatabase>>
+let database: Database
+let lease: Lease
+let fake: FakeChain
+let clock: { now: number }
+let step: () => Promise<unknown>
+
+beforeAll(async () => {
+  index = await openIndexDatabase()
+  database = index.database
+})
+afterAll(() => index?.close())
+beforeEach(async () => {
+  await index.empty()
+  lease = await leaseOf(database)
+  fake = createFakeChain()
+  clock = { now: 50_000 }
+  const now = () => clock.now
+  const take = createStep({ chain: fake.chain, database, leaseTtlMs: 60_000, log, now, proveEveryMs: 0 })
+  step = () => take(lease)
+})
+
+const cursor = async () => (await rowsOf(database, 'SELECT * FROM cursors'))[0]
+
+const reachHead = async (): Promise<void> => {
+  for (let steps = 0; steps < 60; steps += 1) {
+    await step()
+    if (Object((await cursor())?.block_hash).toString('hex') === fake.head().hash.slice(2)) return
+    clock.now += 250
+  }
+  throw new Error('the index does not reach the head')
+}
+
+const fill = async (): Promise<void> => {
+  await rowsOf(database, 'UPDATE log_gaps SET next_at = now()')
+  await createLogGaps({ chain: fake.chain, database, log, now: () => clock.now }).fill(new AbortController().signal)
+}
+
+/** Rows as block, log index and type. */
+const rows = async () =>
+  (await rowsOf(database, 'SELECT block_number, log_index, type FROM ledger ORDER BY block_number, log_index')).map(
+    (row) => `${row.block_number} ${row.log_index} ${row.type}`,
+  )
+const gaps = async () =>
+  (await rowsOf(database, 'SELECT from_block, to_block, unread_to, ledger_only FROM log_gaps ORDER BY from_block')).map(
+    (row) => `${row.from_block}..${row.to_block} to ${row.unread_to}${row.ledger_only === true ? ' ledger only' : ''}`,
+  )
+const completeTo = async () => {
+  const number = (await cursor())?.ledger_number
+  return number === null ? null : Number(number)
+}
+const differences = async () => (await compareLedger({ chain: fake.chain, database }, 0n)).differences
+
+/** Every log of the ABIs. */
+const names = [...protocolAbi, ...deployedLogsAbi].flatMap((item) => (item.type === 'event' ? item.name : []))
+
+/** The arguments of logs that are not zero or empty. */
+const given = {
+  ...{ eventId: 1n, depositId: 1n, positionId: 1n, amount: 7n, proposalId: pad('0x1') },
+  ...{ _diamondCut: [], _init: WALLET, _calldata: '0x' },
+}
+
+/** One log of each name, after an event, a deposit and a position that they can be about. */
+const mineEveryLog = (): void => {
+  fake.create('event', 1)
+  fake.create('deposit', 1)
+  fake.create('position', 1)
+  const creations = ['HedgeEventCreated', 'LiquidityDeposited', 'ProtectionPurchased']
+  const ids: Readonly<Record<string, object>> = {
+    HedgeEventCreated: fake.created('event', 2)[1],
+    LiquidityDeposited: fake.created('deposit', 2)[1],
+    ProtectionPurchased: fake.created('position', 2)[1],
+  }
+  for (const name of creations) fake.mine([name, { ...ids[name] }])
+  const others = names.filter((name) => !/Created$|^LiquidityDeposited$|^ProtectionPurchased$/.test(name))
+  fake.mine(...others.map((name) => [name, given] as const), [UNKNOWN, { words: [1n] }])
+}
+
+test('each log of the protocol has a type, and each of them one code', () => {
+  const typed = ledgerTypeNames.flatMap((name): readonly string[] => ledgerTypes[name].logs)
+  expect(typed.toSorted()).toEqual([...new Set(names)].toSorted())
+  const codes = ledgerTypeNames.map((name) => ledgerTypes[name].code)
+  expect(new Set(codes).size).toBe(codes.length)
+})
+
+test('every log becomes one row, with the event of a claim and the creator who changed a pool', async () => {
+  mineEveryLog()
+  await reachHead()
+  expect(await rows()).toHaveLength(names.length + 1)
+  expect(await differences()).toEqual([])
+  const ofType = (type: keyof typeof ledgerTypes) =>
+    rowsOf(
+      database,
+      `SELECT event_id::integer, deposit_id::integer, position_id::integer, encode(wallet, 'hex') AS wallet, amount::integer
+        FROM ledger WHERE type = ${ledgerTypes[type].code}`,
+    )
+  const eventOf = async (table: string) =>
+    (await rowsOf(database, `SELECT event_id::integer AS id FROM ${table} WHERE id = 1`))[0]?.id
+  expect(await ofType('payout.claimed')).toMatchObject([
+    { event_id: await eventOf('positions'), deposit_id: null, position_id: 1 },
+  ])
+  expect(await ofType('capital.withdrawn')).toMatchObject([
+    { event_id: await eventOf('deposits'), deposit_id: 1, position_id: null, amount: 7 },
+  ])
+  const [event] = await rowsOf(database, "SELECT encode(creator, 'hex') AS creator FROM events WHERE id = 1")
+  expect(await ofType('pool.updated')).toMatchObject([{ event_id: 1, wallet: event?.creator }])
+  expect(await ofType('unknown')).toEqual([
+    { event_id: null, deposit_id: null, position_id: null, wallet: null, amount: null },
+  ])
+})
+
+test('a reorg removes the rows of orphaned blocks and of no other one, and those of the new blocks follow', async () => {
+  fake.create('event', 1)
+  fake.mine(['PoolSettingsUpdated', { eventId: 1n }], ['Paused', { by: WALLET }])
+  fake.mine(['RateSubmitted', { eventId: 1n }])
+  await reachHead()
+  const all = await rows()
+  expect(all).toHaveLength(4)
+  fake.reorg(2n)
+  fake.pass(1)
+  fake.mine(['Unpaused', { by: WALLET }])
+  await reachHead()
+  expect(await rows()).toEqual([...all.slice(0, 3), `4 0 ${ledgerTypes['protocol.unpaused'].code}`])
+  expect(await completeTo()).toBe(4)
+  expect(await differences()).toEqual([])
+})
+
+test('logs that a node left out with that of an event are rows once they are read', async () => {
+  fake.create('event', 1)
+  await reachHead()
+  fake.state.hides = ({ name }) => name !== 'Paused'
+  fake.mine(fake.created('event', 2), ['Paused', { by: WALLET }], ['RateSubmitted', { eventId: 1n }])
+  for (let waits = 0; waits < 12; waits += 1) {
+    await step()
+    clock.now += 500
+  }
+  expect(await rows()).toEqual([`1 0 1`, `2 1 ${ledgerTypes['protocol.paused'].code}`])
+  expect([await gaps(), await completeTo()]).toEqual([['1..2 to 2'], 1])
+  fake.state.hides = () => false
+  await fill()
+  expect(await rows()).toHaveLength(4)
+  expect([await gaps(), await completeTo(), await differences()]).toEqual([[], 2, []])
+})
+
+describe('an index that a build without a ledger', () => {
+  beforeEach(async () => {
+    fake.state.width = 2n
+    mineEveryLog()
+    fake.pass(3)
+    await reachHead()
+  })
+
+  test('wrote is filled from its newest block down, without reading entities again', async () => {
+    const all = await rows()
+    await rowsOf(database, 'DELETE FROM ledger; UPDATE cursors SET ledger_number = NULL; DELETE FROM refresh_queue')
+    const stop = new AbortController()
+    const { logs } = fake.chain
+    const asked: bigint[] = []
+    Object.assign(fake.chain, {
+      logs: (span: { readonly from: bigint; readonly upTo: bigint }) => {
+        asked.push(span.from)
+        if (asked.length === 2) stop.abort()
+        return logs(span)
+      },
+    })
+    await createLogGaps({ chain: fake.chain, database, log, now: () => clock.now }).fill(stop.signal)
+    expect(asked).toEqual([9n, 7n])
+    expect([await gaps(), await completeTo()]).toEqual([['0..10 to 6 ledger only'], -1])
+    await fill()
+    expect(await rows()).toEqual(all)
+    expect([await gaps(), await completeTo(), await differences()]).toEqual([[], 10, []])
+    expect(await rowsOf(database, 'SELECT * FROM refresh_queue')).toEqual([])
+  })
+
+  test('continued lacks only the blocks that it wrote', async () => {
+    await rowsOf(database, 'DELETE FROM ledger WHERE block_number > 6; UPDATE cursors SET ledger_number = 6')
+    await fill()
+    expect([await gaps(), await completeTo(), await differences()]).toEqual([[], 10, []])
+    expect(
+      fake
+        .sent()
+        .flat()
+        .filter((text) => text.startsWith('logs')),
+    ).not.toContain('logs 5..6')
+  })
+
+  test('rolled back loses the rows of orphaned blocks, and the new ones are written meanwhile', async () => {
+    // Such a build deletes the facts of the orphaned blocks, and the columns of the cursor that it does not know.
+    await rowsOf(
+      database,
+      `UPDATE ledger SET block_hash = '\\x01', block_number = block_number + 4 WHERE block_number > 5;
+        DELETE FROM positions WHERE block_number > 5; DELETE FROM anchors WHERE block_number > 5;
+        UPDATE cursors SET ledger_number = NULL, block_number = 5, block_hash = anchors.block_hash FROM anchors WHERE anchors.block_number = 5`,
+    )
+    fake.mine(['RateSubmitted', { eventId: 1n }])
+    await reachHead()
+    await fill()
+    expect([await gaps(), await completeTo(), await differences()]).toEqual([[], 11, []])
+  })
+})
+
+describe('the audit of the ledger', () => {
+  const types = ledgerTypeNames.filter((name) => ledgerTypes[name].logs.length > 0 || name === 'unknown')
+  const audit = () => auditLedger({ chain: fake.chain, database, log })
+  const findings = async () =>
+    (await rowsOf(database, 'SELECT differences::integer, repaired::integer, last_difference FROM audits'))[0]
+
+  beforeEach(async () => {
+    mineEveryLog()
+    await reachHead()
+    await rowsOf(
+      database,
+      `INSERT INTO audits (chain_id, kind, next_id, block_number, block_hash, audited_at, compared, rounds, differences, repaired)
+        VALUES (${CHAIN}, 'event', 0, 1, '\\x00', now(), 0, 0, 0, 0)`,
+    )
+  })
+
+  test('finds nothing in a ledger that equals the chain', async () => {
+    expect(await audit()).toBe(true)
+    expect(await findings()).toMatchObject({ differences: 0, repaired: 0 })
+  })
+
+  test.each(types)('finds and repairs a removed and a changed row of type %s, and finds an added one', async (type) => {
+    const { code } = ledgerTypes[type]
+    const before = await rows()
+    const one = `(SELECT ctid FROM ledger WHERE type = ${code} LIMIT 1)`
+    await rowsOf(database, `DELETE FROM ledger WHERE ctid = ${one}`)
+    expect(await differences()).toEqual([expect.stringMatching(/: missing in the index$/)])
+    await audit()
+    expect(await rows()).toEqual(before)
+
+    await rowsOf(database, `UPDATE ledger SET data = data || '\\x00', amount = 12345 WHERE ctid = ${one}`)
+    expect(await differences()).toEqual([
+      expect.stringMatching(/ data: .* in the index, .* on the chain$/),
+      expect.stringMatching(/ amount: 12345 in the index, .* on the chain$/),
+    ])
+    await audit()
+    expect(await differences()).toEqual([])
+    expect(await findings()).toMatchObject({ differences: 3, repaired: 2 })
+
+    await rowsOf(
+      database,
+      `INSERT INTO ledger SELECT chain_id, block_number, block_hash, block_timestamp, log_index + 900, tx_hash, topics, data, type
+        FROM ledger WHERE ctid = ${one}`,
+    )
+    await audit()
+    expect(await findings()).toMatchObject({
+      ...{ differences: 4, repaired: 2, last_difference: expect.stringMatching(/: not on the chain$/) },
+    })
+    expect(await rows()).toHaveLength(before.length + 1)
+  })
+
+  test('goes on where it ended, begins again after the last block, and repairs nothing of a single answer', async () => {
+    fake.state.width = 4n
+    const next = async () => Number((await rowsOf(database, 'SELECT ledger_next AS next FROM audits'))[0]?.next)
+    const seen: number[] = []
+    for (let runs = 0; runs < 3; runs += 1) {
+      await audit()
+      seen.push(await next())
+    }
+    expect(seen).toEqual([4, 0, 4])
+    const before = await rows()
+    let answers = 0
+    fake.state.hides = ({ name }, by) => by === 'range' && name === 'HedgeEventCreated' && answers++ === 0
+    await audit()
+    expect([await rows(), (await findings())?.differences]).toEqual([before, 0])
+  })
+})
