@@ -661,6 +661,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/activity": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List activity
+         * @description Returns what happened, one row for each log of the protocol, newest first by default. Paginate with `meta.nextCursor`: the pages contain every row that existed at the first page exactly once, and none of a later block.
+         */
+        get: operations["getActivity"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/wallets/{addr}/portfolio": {
         parameters: {
             query?: never;
@@ -2601,6 +2621,92 @@ export interface components {
             range?: components["schemas"]["EventRange"];
             /** @description The event; with `include=event` */
             event?: components["schemas"]["EventSummary"];
+        };
+        /** @description One log of the protocol: what happened, to which wallet, and what it paid or received */
+        Activity: {
+            /** @description Chain id of EIP-155 */
+            chainId: number;
+            /**
+             * @description What happened; `unknown` for a log that this version of the service does not know
+             * @enum {string}
+             */
+            type: "unknown" | "event.created" | "pool.updated" | "event.settled" | "deposit.created" | "position.created" | "premiums.claimed" | "payout.claimed" | "capital.withdrawn" | "earnings.withdrawn" | "payouts.recovered" | "rate.submitted" | "consensus.reached" | "submissions.cleared" | "fees.set" | "fees.withdrawn" | "oracle.added" | "oracle.removed" | "oracle.configured" | "oracle.activated" | "oracle_admin.set" | "signer.set" | "token.set" | "protocol.paused" | "protocol.unpaused" | "ownership.offered" | "ownership.transferred" | "coins.rescued" | "tokens.rescued" | "cut.proposed" | "cut.executed" | "cut.cancelled" | "diamond.cut";
+            /** @description Block number */
+            blockNumber: number;
+            /**
+             * Format: hex
+             * @description Hash of the block
+             */
+            blockHash: `0x${string}`;
+            /** @description Time of the block, in Unix seconds */
+            blockTimestamp: number;
+            /**
+             * Format: hex
+             * @description Hash of the transaction: the key of `/v1/transactions/{chainId}/{hash}`
+             */
+            txHash: `0x${string}`;
+            /** @description Index of the log in its block */
+            logIndex: number;
+            /** @description Id of the event, counted per chain */
+            eventId: number | null;
+            /** @description Id of the deposit, counted per chain */
+            depositId: number | null;
+            /** @description Id of the position, counted per chain */
+            positionId: number | null;
+            /**
+             * Format: hex
+             * @description The wallet that acted; null where the log names none
+             */
+            wallet: `0x${string}` | null;
+            /**
+             * @description Whether the wallet received (`in`) or paid (`out`) `netAmount`; null where it did neither
+             * @enum {string|null}
+             */
+            direction: "in" | "out" | null;
+            /** @description Capital that was deposited, in units of the payment token */
+            amount: bigint | null;
+            /** @description Fee that the protocol keeps, in units of the payment token */
+            fee: bigint | null;
+            /** @description Payment-token units */
+            netAmount: bigint | null;
+            /**
+             * Format: hex
+             * @description The token of the amounts; null where it is not known
+             */
+            token: `0x${string}` | null;
+            /** @description Symbol of the token, as its contract has it; null when it has none */
+            symbol: string | null;
+            /** @description Decimals of the token: an amount divided by 10^decimals is in whole tokens; null when unknown */
+            decimals: number | null;
+            /** @description The name of the log; null for an `unknown` one */
+            log: string | null;
+            /** @description The arguments of the log by their names. Ids and times are integers, other integers decimal strings; structs and lists are one JSON string each. Long values are cut */
+            args: {
+                [key: string]: string | number | boolean | null;
+            };
+        };
+        /** @description The position of the page in the list, the blocks that the list is as of, and from where on it is complete */
+        ActivityMeta: {
+            /** @description Maximum number of items on the page */
+            limit: number;
+            /** @description Whether another page follows */
+            hasMore: boolean;
+            /** @description Value of `cursor` for the next page; null on the last one */
+            nextCursor: string | null;
+            /** @description The block of each chain that the list is as of */
+            asOf: components["schemas"]["AsOf"][];
+            /**
+             * @description The transaction of `afterTx` reverted: it changed nothing
+             * @constant
+             */
+            transaction?: "reverted";
+            /** @description The chains whose older logs are still being read, with the block from which on their activity is complete; absent when there are none */
+            completeFrom?: {
+                /** @description Chain id of EIP-155 */
+                chainId: number;
+                /** @description Block number */
+                blockNumber: number;
+            }[];
         };
         /** @description All positions, deposits and events of a wallet, and what it can claim */
         Portfolio: {
@@ -5171,6 +5277,61 @@ export interface operations {
                         /** @description The result */
                         data: components["schemas"]["DepositRow"][];
                         meta: components["schemas"]["ListingMeta"];
+                    };
+                };
+            };
+        };
+    };
+    getActivity: {
+        parameters: {
+            query?: {
+                /** @description The chains, comma-separated; all chains, merged into one list, when omitted */
+                chainId?: string;
+                /** @description Rows per page, 1 to 200; 50 by default */
+                limit?: number;
+                /** @description `meta.nextCursor` of the previous page */
+                cursor?: string;
+                /** @description Sort order; `desc` by default */
+                order?: "asc" | "desc";
+                /** @description Return activity of these wallets, at most 100 */
+                wallet?: string;
+                /** @description Return activity of this event, its deposits and its positions */
+                eventId?: number;
+                /** @description Return activity of this deposit */
+                depositId?: number;
+                /** @description Return activity of this position */
+                positionId?: number;
+                /** @description Return activity of these types */
+                type?: ("unknown" | "event.created" | "pool.updated" | "event.settled" | "deposit.created" | "position.created" | "premiums.claimed" | "payout.claimed" | "capital.withdrawn" | "earnings.withdrawn" | "payouts.recovered" | "rate.submitted" | "consensus.reached" | "submissions.cleared" | "fees.set" | "fees.withdrawn" | "oracle.added" | "oracle.removed" | "oracle.configured" | "oracle.activated" | "oracle_admin.set" | "signer.set" | "token.set" | "protocol.paused" | "protocol.unpaused" | "ownership.offered" | "ownership.transferred" | "coins.rescued" | "tokens.rescued" | "cut.proposed" | "cut.executed" | "cut.cancelled" | "diamond.cut") | `${"unknown" | "event.created" | "pool.updated" | "event.settled" | "deposit.created" | "position.created" | "premiums.claimed" | "payout.claimed" | "capital.withdrawn" | "earnings.withdrawn" | "payouts.recovered" | "rate.submitted" | "consensus.reached" | "submissions.cleared" | "fees.set" | "fees.withdrawn" | "oracle.added" | "oracle.removed" | "oracle.configured" | "oracle.activated" | "oracle_admin.set" | "signer.set" | "token.set" | "protocol.paused" | "protocol.unpaused" | "ownership.offered" | "ownership.transferred" | "coins.rescued" | "tokens.rescued" | "cut.proposed" | "cut.executed" | "cut.cancelled" | "diamond.cut"},${string}` | readonly ("unknown" | "event.created" | "pool.updated" | "event.settled" | "deposit.created" | "position.created" | "premiums.claimed" | "payout.claimed" | "capital.withdrawn" | "earnings.withdrawn" | "payouts.recovered" | "rate.submitted" | "consensus.reached" | "submissions.cleared" | "fees.set" | "fees.withdrawn" | "oracle.added" | "oracle.removed" | "oracle.configured" | "oracle.activated" | "oracle_admin.set" | "signer.set" | "token.set" | "protocol.paused" | "protocol.unpaused" | "ownership.offered" | "ownership.transferred" | "coins.rescued" | "tokens.rescued" | "cut.proposed" | "cut.executed" | "cut.cancelled" | "diamond.cut")[];
+                /** @description The earliest block, inclusive. A block number (below 1,000,000,000; requires one `chainId`), a time in Unix seconds, or an ISO 8601 time; a date is its first moment in UTC */
+                from?: string;
+                /** @description The latest block, inclusive. A block number (below 1,000,000,000; requires one `chainId`), a time in Unix seconds, or an ISO 8601 time; a date is its first moment in UTC */
+                to?: string;
+                /** @description Return activity of blocks of at least this finality; `latest` by default */
+                finality?: "latest" | "safe" | "finalized";
+                /** @description Return data as of this block or a later one. The request must name one chain */
+                minBlock?: number;
+                /** @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted` */
+                afterTx?: string;
+                /** @description How long to wait for `minBlock` or `afterTx`, in milliseconds; 3000 by default. The response is a 503 when the time is over */
+                waitMs?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The result */
+                        data: components["schemas"]["Activity"][];
+                        meta: components["schemas"]["ActivityMeta"];
                     };
                 };
             };

@@ -2,7 +2,7 @@
 
 /** Fields of responses that are decimal strings. */
 export const amountNames =
-  'allowance amount availableCapacity balance capital creationFee creatorEarnings creatorLoyaltyRate data dataFee deposited effectiveGasPrice estimatedGas execution expiresAt fee gasUsed gross have hedgerFeeRate initialRate lpProfitFeeRate maxCost need net nonce notional operatorFee payout payoutAmount payoutCap payoutFeeRate platformFee platformFeePaid premium premiumPaid premiumRate premiumRateFixed6 premiums premiumsClaimed premiumsEarned price quoteTimestamp settlementPrice shares spot strike total totalExposure totalLiquidity totalMaxPayout totalPremiums utilizationRate value'
+  'allowance amount availableCapacity balance capital creationFee creatorEarnings creatorLoyaltyRate data dataFee deposited effectiveGasPrice estimatedGas execution expiresAt fee gasUsed gross have hedgerFeeRate initialRate lpProfitFeeRate maxCost need net netAmount nonce notional operatorFee payout payoutAmount payoutCap payoutFeeRate platformFee platformFeePaid premium premiumPaid premiumRate premiumRateFixed6 premiums premiumsClaimed premiumsEarned price quoteTimestamp settlementPrice shares spot strike total totalExposure totalLiquidity totalMaxPayout totalPremiums utilizationRate value'
 
 /** Fields of responses whose content is not described. */
 export const opaqueNames = 'args body links'

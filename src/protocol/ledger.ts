@@ -6,7 +6,7 @@ type LedgerType = {
   readonly code: number
   /** The names of its logs: the specification's and those that deployments emit. */
   readonly logs: readonly string[]
-  /** The input with the wallet that acted; `creator` of the log's event where the log names nobody else. */
+  /** The input with the wallet that acted. Without one, `isByCreator` is true where it is the creator of the event. */
   readonly wallet?: string
   readonly isByCreator?: true
   /** The input with the amount before the fee, and that with the fee. */

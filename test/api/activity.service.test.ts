@@ -1,11 +1,10 @@
-import { type Address, getAddress, type Hex, parseAbi } from 'viem'
+import { parseAbi } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { openApp } from '../support/app.ts'
 import { startIndexed, type World } from '../support/indexing.ts'
 
 const USDC = 10n ** 6n
-const DAY = 86_400
 
 let indexed: Awaited<ReturnType<typeof startIndexed>>
 let worlds: readonly World[]
@@ -44,7 +43,7 @@ const live = async ({ actions, creator, lp, hedger, owner }: World): Promise<voi
   await actions.withdrawCreatorEarnings(creator, 1n)
   await actions.buy(hedger, 1n, 321n * USDC)
   await actions.deposit(lp, 1n, 777n * USDC)
-  await actions.warp((await actions.now()) + 40 * DAY)
+  await actions.warp((await actions.now()) + 40 * 86_400)
   await actions.settle(owner, 1n, 12_500_000n)
   await actions.claimPayout(hedger, 1n)
   await actions.withdrawCapital(lp, 4n)

@@ -75,6 +75,7 @@ export const requestsOf = ({ base, ids, purchase, hash }: Story): Readonly<Recor
     getHedgeEvents: { query: { underlying: 'USD/GHS', state: 'open', sort: 'expiry', count: true } },
     getHedgePositions: { query: { wallet: hedger, claimable: true, include: 'event' } },
     getHedgeDeposits: { query: { chainId: '8453', wallet: lp, limit: 1 } },
+    getActivity: { query: { chainId: '8453', wallet: hedger, type: 'position.created,payout.claimed', limit: 2 } },
     getWalletsPortfolioByAddr: { path: { addr: hedger }, query: { chainId: '8453' } },
     getWalletsBalancesByAddr: { path: { addr: hedger } },
     postWalletsPortfolio: { body: { wallets: [lp] } },

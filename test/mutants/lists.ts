@@ -10,6 +10,7 @@ import { clientRestFaults } from './faults/client-rest.ts'
 import { dbFaults } from './faults/db.ts'
 import { followingFaults } from './faults/following.ts'
 import { indexerFaults } from './faults/indexer.ts'
+import { ledgerFaults } from './faults/ledger.ts'
 import { listingsFaults } from './faults/listings.ts'
 import { plansFaults } from './faults/plans.ts'
 import { pricingFaults } from './faults/pricing.ts'
@@ -32,6 +33,7 @@ export const lists: readonly Faults[] = [
   dbFaults,
   followingFaults,
   indexerFaults,
+  ledgerFaults,
   listingsFaults,
   plansFaults,
   pricingFaults,

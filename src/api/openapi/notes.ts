@@ -15,6 +15,8 @@ export const notes: Readonly<Record<string, string>> = {
   RevertedMeta: 'Present when the transaction of `afterTx` reverted',
   PageMeta: 'The position of the page in the list; absent without `limit` and `cursor`',
   ListingMeta: 'The position of the page in the list, and the blocks that the list is as of',
+  ActivityMeta:
+    'The position of the page in the list, the blocks that the list is as of, and from where on it is complete',
   SettlementsMeta: 'The position of the page in the feed, and the blocks that the index has reached',
   ChangesMeta: 'The position of the page in the feed, and what has to be fetched again',
   limit: 'Maximum number of items on the page',
@@ -50,6 +52,9 @@ export const notes: Readonly<Record<string, string>> = {
   'positions.id': 'Id of the position, counted per chain',
   'deposits.id': 'Id of the deposit, counted per chain',
   'transactions.hash': 'Hash of the transaction, or of the user operation that it contains',
+
+  // Activity
+  Activity: 'One log of the protocol: what happened, to which wallet, and what it paid or received',
 
   // Events
   Event:

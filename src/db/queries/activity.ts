@@ -33,7 +33,7 @@ export type ActivityEntry = {
   readonly creationFee: string | null
 }
 
-export type ActivityFilters = {
+type ActivityFilters = {
   readonly wallets?: readonly Address[] | undefined
   readonly eventId?: bigint | undefined
   readonly depositId?: bigint | undefined

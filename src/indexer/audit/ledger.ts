@@ -75,12 +75,12 @@ const keyOf = ({ blockNumber, logIndex }: Pick<LedgerRow, 'blockNumber' | 'logIn
   `ledger block ${blockNumber} log ${logIndex}`
 
 /** Addresses have a checksum in one of the two. */
-const valueOf = (value: unknown): string => String(value).toLowerCase()
+const textOf = (value: unknown): string => String(value).toLowerCase()
 
 const differencesOf = (stored: StoredLedgerRow | undefined, row: LedgerRow): string[] => {
   if (stored === undefined) return [`${keyOf(row)}: missing in the index`]
   return ledgerColumns.flatMap((column) =>
-    valueOf(stored[column]) === valueOf(row[column])
+    textOf(stored[column]) === textOf(row[column])
       ? []
       : [`${keyOf(row)} ${column}: ${stored[column]} in the index, ${row[column]} on the chain`],
   )

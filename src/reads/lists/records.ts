@@ -101,7 +101,7 @@ export const LagSeconds = Integer.nullable().meta({
 })
 
 /** The block that a list is as of, on one chain. */
-export const AsOf = z
+const AsOf = z
   .object({
     chainId: OfChain,
     blockNumber: BlockNumber,

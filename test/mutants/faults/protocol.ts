@@ -159,7 +159,7 @@ export const protocolFaults: Faults = {
       ['if (isConfigured(value)) return value', 'return value'],
     ],
   },
-  'src/protocol/abi/logs.ts': {
+  'src/protocol/abi/log-fields.ts': {
     tests: ['test/protocol/log-meanings.test.ts', 'test/protocol/logs.test.ts'],
     faults: [
       ["hex.slice(24)}`\n  if (type === 'bool') return (hex)", "hex.slice(22)}`\n  if (type === 'bool') return (hex)"],
@@ -172,7 +172,12 @@ export const protocolFaults: Faults = {
       ['indexed ? topic++ : slot++', 'indexed ? topic++ : ++slot'],
       ['data.slice(start, start + 64)}`)) * 2', 'data.slice(start, start + 64)}`))'],
       ['(log instanceof PackedLog && log.has(indexed === true, at) ?', '(log instanceof PackedLog ?'],
-      ['blockTimestamp = null,\n  transactionHash', 'blockTimestamp = 0n,\n  transactionHash'],
+      ['blockTimestamp = null, transactionHash', 'blockTimestamp = 0n, transactionHash'],
+    ],
+  },
+  'src/protocol/abi/logs.ts': {
+    tests: ['test/protocol/log-meanings.test.ts', 'test/protocol/logs.test.ts'],
+    faults: [
       ['members, settles, ...originOf', 'members: [], settles, ...originOf'],
       [
         "EventSettled: touchesEvent(['deposit', 'position'], true),\n  Oracle",
@@ -187,13 +192,13 @@ export const protocolFaults: Faults = {
       ["PremiumsClaimed: touches('deposit', 'depositId')", "PremiumsClaimed: touches('position', 'depositId')"],
       ["DiamondCut: touchesAll('code')", "DiamondCut: touchesAll('chain')"],
       ['payoutFeeRate: payoutFeeRate(log)', 'payoutFeeRate: hedgerFeeRate(log)'],
-      ["integer(fields, 'lpProfitFeeRate')", "integer(fields, 'creatorLoyaltyRate')"],
+      ["integerIn(fields, 'lpProfitFeeRate')", "integer(fields, 'creatorLoyaltyRate')"],
       ["if (!('feeRates' in hint)) return []", "if ('feeRates' in hint) return []"],
       ['name !== idName)', "name !== 'eventId')"],
       ['topic !== undefined && knownTopics.has(topic)', 'topic === undefined || knownTopics.has(topic)'],
       ['knownTopics.has(topic)', 'decoders.has(topic)'],
       [
-        'new Set(events.map((event) => toEventSelector(event)))',
+        'new Set(logEvents.map((event) => toEventSelector(event)))',
         'new Set(events.slice(1).map((event) => toEventSelector(event)))',
       ],
     ],

@@ -1,0 +1,70 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are parts of source files
+import type { Faults } from '../fault.ts'
+
+export const ledgerFaults: Faults = {
+  'src/db/index/ledger.ts': {
+    tests: ['test/indexer/ledger.service.test.ts'],
+    faults: [
+      ['if (log.eventId !== null) return byCreator.has(log.type)', 'if (log.eventId !== null) return false'],
+      ['ofDeposits.get(depositId ?? -1n) ?? ofPositions', 'ofPositions'],
+      ['?? ofPositions.get(positionId ?? -1n) ??', '??'],
+      ['if (lacking.length + changed.length === 0) return logs', 'if (lacking.length === 0) return logs'],
+      ['gt(ledger.blockNumber, cursor)', 'gt(ledger.blockNumber, sql`${cursor} + 1`)'],
+      ['ledgerNumber: cursors.blockNumber', 'ledgerNumber: cursors.feesNumber'],
+      ['sql`NOT ${hasGap(chainId)}`', 'sql`true`'],
+    ],
+  },
+  'src/db/index/audit/ledger.ts': {
+    tests: ['test/indexer/ledger.service.test.ts', 'test/indexer/audit-report.service.test.ts'],
+    faults: [
+      ["ne(logGaps.state, 'absent')", "eq(logGaps.state, 'absent')"],
+      ['to: logGaps.unreadTo', 'to: logGaps.toBlock'],
+      ['ledgerNext: next,', 'ledgerNext: 0n,'],
+      ['    await putLedger(handle, chainId, repairs)\n', ''],
+      ['+ ${repairs.length}`', '+ 0`'],
+    ],
+  },
+  'src/indexer/audit/ledger.ts': {
+    tests: ['test/indexer/ledger.service.test.ts', 'test/indexer/audit-report.service.test.ts'],
+    faults: [
+      ['if (stored === undefined) return [', 'if (stored === undefined) return [] && ['],
+      ["  'amount',\n", ''],
+      ["  'wallet',\n", ''],
+      ['omitted.has(keyOf(row)) ? []', 'false ? []'],
+      ['next: upTo >= cursor.number ? null', 'next: upTo > cursor.number ? null'],
+      ['confirmed.has(text)', 'true'],
+      ['next: first.next ?? 0n', 'next: first.next ?? from'],
+      ['blockNumber < gap.from || blockNumber > gap.to', 'blockNumber < gap.from || blockNumber >= gap.to'],
+    ],
+  },
+  'src/db/queries/activity.ts': {
+    tests: ['test/api/activity.service.test.ts'],
+    faults: [
+      ["order === 'asc' ? '>' : '<'", "order === 'asc' ? '>=' : '<='"],
+      ["'l.block_number BETWEEN wanted.low AND wanted.high',", ''],
+      ["conditions: ['l.wallet = owned.by', ...ofIds, ...ofTypes]", "conditions: ['l.wallet = owned.by', ...ofTypes]"],
+      ["conditions: ['l.wallet = owned.by', ...ofIds, ...ofTypes]", "conditions: ['l.wallet = owned.by', ...ofIds]"],
+      ['block_timestamp < $2 AS is_earlier', 'block_timestamp <= $2 AS is_earlier'],
+      ['THEN block_number + 1 ELSE low', 'THEN middle + 1 ELSE low'],
+      ['(block_number, log_index) < (f.block_number', '(block_number, log_index) > (f.block_number'],
+    ],
+  },
+  'src/reads/activity/activity.ts': {
+    tests: ['test/api/activity.service.test.ts'],
+    faults: [
+      ['(await blockAt(chainId, to, 1n)) - 1n', 'await blockAt(chainId, to, 1n)'],
+      ["'block' in moment && chains.length > 1", 'false'],
+      ["? ['0', creationFee] :", "? ['0', '0'] :"],
+      ['limit: limit + 1,', 'limit,'],
+      ['key: String(last.logIndex)', "key: '0'"],
+      ['wallet?.map(ofWallet) ?? [', '['],
+    ],
+  },
+  'src/protocol/abi/ledger-logs.ts': {
+    tests: ['test/indexer/ledger.service.test.ts', 'test/api/activity.service.test.ts'],
+    faults: [
+      ['words.map((word) => word.slice(2)).join', 'words.slice(1).map((word) => word.slice(2)).join'],
+      ['name === input', "name === input && name !== 'positionId'"],
+    ],
+  },
+}
