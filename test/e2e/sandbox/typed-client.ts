@@ -162,6 +162,7 @@ const calls = {
   '/v1/transactions/{chainId}/{hash}': () => api.get('/v1/transactions/{chainId}/{hash}', { chainId, hash: zero32 }),
   '/v1/tx/broadcast': async () => api.post('/v1/tx/broadcast', { chainId, signedTx: await signedTx() }),
   '/v1/changes': () => api.get('/v1/changes', { limit: 1 }),
+  '/v1/activity': () => api.get('/v1/activity', { limit: 1 }),
 } satisfies { readonly [Path in GetPath | Exclude<PostPath, PlanPath>]: () => Promise<{ data: unknown }> }
 
 const planOf = <Path extends PlanPath>(path: Path) => api.post(path, plans[path])
