@@ -17,15 +17,20 @@ export const oncePerHeader = <T extends {}>(parse: (header: string) => T): ((hea
   }
 }
 
-const STREAM = 'text/event-stream'
-
 /** A parameter of a media type other than its weight, such as `charset`: both types are sent in one form only. */
 const PARAMETER = /;(?!\s*q\s*=)[^;,]*/gi
 
-const prefersStream = oncePerHeader((accept) => {
-  const headers = { accept: accept.replace(PARAMETER, '') }
-  return new Negotiator({ headers }).mediaTypes(['application/json', STREAM])[0] === STREAM
-})
+/** Makes the function that returns whether the weights of an `Accept` prefer a type. JSON is sent when it accepts neither. */
+const prefers = (type: string): ((accept: string | undefined) => boolean) => {
+  const isPreferred = oncePerHeader((accept) => {
+    const headers = { accept: accept.replace(PARAMETER, '') }
+    return new Negotiator({ headers }).mediaTypes(['application/json', type])[0] === type
+  })
+  return (accept) => accept !== undefined && isPreferred(accept)
+}
 
-/** Whether the weights of a request's `Accept` prefer a stream. JSON is sent when it accepts neither. */
-export const isStream = (accept: string | undefined): boolean => accept !== undefined && prefersStream(accept)
+/** Whether a request prefers a stream to JSON. */
+export const isStream = prefers('text/event-stream')
+
+/** Whether a request prefers CSV to JSON. */
+export const prefersCsv = prefers('text/csv')

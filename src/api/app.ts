@@ -20,6 +20,7 @@ import { createReadTurns } from '../reads/turns.ts'
 import { decodeCall } from '../tx/decode-call.ts'
 import { createAccess, requestId } from './access.ts'
 import { trustsProxy } from './client.ts'
+import { createCsvAnswers } from './csv/answers.ts'
 import { BODY_LIMIT, type Limits, MAX_PARAM_LENGTH } from './limits/limits.ts'
 import { createRateLimit, type LimitStore } from './limits/rate-limit.ts'
 import { contentEncodings } from './plugins/content-encoding.ts'
@@ -78,6 +79,8 @@ export type AppOptions = {
   /** Size of the response cache in bytes. */
   readonly maxPageBytes: number
   readonly limits: Limits
+  /** Rows that are read at once for CSV; fewer in tests. */
+  readonly csvPageRows?: number
   /** Where requests are counted when the rate limit is shared with other processes. */
   readonly limitStore?: LimitStore
   /** Aborts some time before the app closes. */
@@ -176,8 +179,9 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   await app.register(meRoutes, { prefix: '/v1', identity })
   await app.register(readRoutes, { prefix: '/v1', sources, waits, turns, cache, defaultChainId })
   const lists: ListSources = { ...sources, pricing }
-  await app.register(listingRoutes, { prefix: '/v1', sources: lists, waits, turns, cache })
-  await app.register(activityRoutes, { prefix: '/v1', sources: lists, waits, turns, cache })
+  const csv = createCsvAnswers({ capacity, limit, pageRows: options.csvPageRows })
+  await app.register(listingRoutes, { prefix: '/v1', sources: lists, waits, turns, cache, csv })
+  await app.register(activityRoutes, { prefix: '/v1', sources: lists, waits, turns, cache, csv })
   await app.register(portfolioRoutes, { prefix: '/v1', sources: lists, waits, turns, cache })
   await app.register(settlementRoutes, { prefix: '/v1', sources, lists, waits, turns, cache, streams: settled })
   await app.register(changeRoutes, { prefix: '/v1', sources, turns, resume: changed.resume, streams: changeStreams })

@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import { ErrorBody } from '../lib/http/problem.ts'
+import type { Inclusion } from '../protocol/rows.ts'
 import { RevertedMeta, revertedField } from '../reads/freshness/reverted.ts'
 import { ListingMeta } from '../reads/lists/records.ts'
+import type { Table } from './csv/columns.ts'
 import type { FailureName } from './openapi/failures.ts'
 import type { HeaderName } from './openapi/texts.ts'
 
@@ -20,6 +22,8 @@ export type Operation = {
   readonly bearer?: boolean
   /** The headers of a success, in addition to `X-Request-Id`. */
   readonly headers?: readonly HeaderName[]
+  /** The table of the success as CSV, by the records that rows include. */
+  readonly csv?: (include: readonly Inclusion[]) => Table
   /** True when the success is a stream of server-sent events. */
   readonly stream?: boolean
 }

@@ -13,6 +13,7 @@ import {
   integer,
   Rate,
   type Readable,
+  scales,
   TokenAddress,
   UnixSeconds,
 } from './fields/response-fields.ts'
@@ -232,7 +233,7 @@ export const Utilization = z
     availableCapacity: Amount.meta({
       description: 'Additional notional the pool can still write; 0 while it is closed and from expiry on',
     }),
-    utilizationRate: Decimal.meta({ description: '1e8 fixed point' }),
+    utilizationRate: Decimal.meta({ description: '1e8 fixed point' }).register(scales, { scale: 8 }),
   })
   .meta({ id: 'Utilization' })
 

@@ -54,6 +54,12 @@ export const fieldsOf = (include: readonly Inclusion[]): readonly (Made | 'payou
   ...new Set(include.map((name) => (name === 'stale-value' ? 'value' : name))),
 ]
 
+/** The names of the optional fields of rows with inclusions. */
+export const shownFields = (include: readonly Inclusion[]): readonly string[] => [
+  ...fieldsOf(include),
+  ...(showsValues(include) ? ['valueReason'] : []),
+]
+
 /** The part of these fields that is of the event. */
 export const eventFields = (
   event: EventViews,

@@ -82,11 +82,16 @@ export const encodeCursor = (filter: string, cursors: readonly ChainCursor[]): s
     ),
   )
 
-/** Returns the positions at which to continue in the chains of the list. Throws as `openCursor` does. */
+/**
+ * Returns the positions at which to continue in the chains of the list, also with the mark that a cursor has in CSV when
+ * a spreadsheet could take it as a formula. Throws as `openCursor` does.
+ */
 export const decodeCursor = (filter: string, chainIds: readonly ChainId[], cursor: string): ChainCursor[] =>
-  openCursor(filter, cursor, positionsIn(chainIds)).map(([chainId, after, [number, hash, timestamp], rollback]) => ({
-    chainId,
-    after: after && { id: after[0], key: after[1] },
-    bound: { number, hash, timestamp },
-    rollback,
-  }))
+  openCursor(filter, cursor.replace(/^'/, ''), positionsIn(chainIds)).map(
+    ([chainId, after, [number, hash, timestamp], rollback]) => ({
+      chainId,
+      after: after && { id: after[0], key: after[1] },
+      bound: { number, hash, timestamp },
+      rollback,
+    }),
+  )

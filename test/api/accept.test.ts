@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isStream, oncePerHeader } from '../../src/api/accept.ts'
+import { isStream, oncePerHeader, prefersCsv } from '../../src/api/accept.ts'
 
 test.each([
   'text/event-stream',
@@ -33,6 +33,22 @@ test.each([
   'text/html',
 ])('a request that accepts %s gets JSON', (accept) => {
   expect(isStream(accept)).toBe(false)
+})
+
+test.each([
+  ['text/csv', true],
+  ['text/csv; charset=utf-8; header=present', true],
+  ['application/json;q=0.5, text/csv', true],
+  ['text/csv, */*;q=0.1', true],
+  [undefined, false],
+  ['*/*', false],
+  ['application/json, text/csv', false],
+  ['text/csv;q=0.5, */*', false],
+  ['text/csv;q=0', false],
+  ['text/event-stream', false],
+  ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', false],
+])('a list that is requested with Accept: %s is CSV: %s', (accept, expected) => {
+  expect(prefersCsv(accept)).toBe(expected)
 })
 
 test('a header of at most 200 characters is parsed once, as long as no 100 others came since', () => {

@@ -20,7 +20,10 @@ const stage = (chainId: 8453 | 56): fc.Arbitrary<ChainCursor> =>
 test('a cursor decodes to the positions that it was made of', () => {
   fc.assert(
     fc.property(fc.tuple(stage(8453), stage(56)), (stages) => {
-      expect(decodeCursor(list, chains, encodeCursor(list, stages))).toEqual(stages)
+      const cursor = encodeCursor(list, stages)
+      expect(decodeCursor(list, chains, cursor)).toEqual(stages)
+      // With the mark of a text in CSV.
+      expect(decodeCursor(list, chains, `'${cursor}`)).toEqual(stages)
     }),
   )
 })

@@ -5,6 +5,7 @@ import { type Block, blocksOf, differences, guidePages, pagesWithCode, statedOut
 const pages = [
   'buying-and-claiming',
   'changes',
+  'csv',
   'errors',
   'event-source',
   'limits',

@@ -50,6 +50,7 @@ type Options = {
   }
   readonly engineUrl?: string
   readonly limits?: Partial<Limits>
+  readonly csvPageRows?: number
   readonly limitStore?: LimitStore
   readonly tracing?: Tracing
   readonly draining?: AbortSignal
@@ -68,6 +69,7 @@ export const openApp = async (options: Options) => {
     nodeTimeoutMs = 15_000,
     log = pino({ level: 'silent' }),
     limitStore,
+    csvPageRows,
     tracing,
   } = options
   const closers = createClosers()
@@ -143,6 +145,7 @@ export const openApp = async (options: Options) => {
     defaultChainId: 8453,
     maxPageBytes: 16_777_216,
     limits,
+    ...(csvPageRows && { csvPageRows }),
     ...(limitStore && { limitStore }),
     ...(tracing && { tracing }),
     draining: options.draining ?? new AbortController().signal,

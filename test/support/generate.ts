@@ -206,6 +206,8 @@ const listed = (wallets: readonly string[]): Readonly<Record<string, Arb>> => {
     ),
     ofWallet: some(fc.constantFrom('event', 'balances'), fc.constantFrom('stats', 'Event'), 2),
     count: flag,
+    // The client of the tests reads JSON.
+    format: mostly(good(fc.constant('json')), bad(fc.constantFrom('xml', 'CSV', ''))),
     // Alone it does not wait.
     waitMs: mostly(good(fc.constantFrom('0', '10000')), bad(fc.constantFrom('', '10001', '1e3', '-1'))),
     minBlock: bad(fc.constantFrom('', '-1', '1.5', '9007199254740992')),
@@ -237,7 +239,17 @@ const filters: Readonly<Record<string, readonly string[]>> = {
 /** A page of a list: a few of its filters at a time. */
 const lists = (path: string, wallets: readonly string[]): fc.Arbitrary<Generated> => {
   const pools = listed(wallets)
-  const names = ['chainId', 'limit', 'order', 'include', 'count', 'waitMs', 'minBlock', ...(filters[path] ?? [])]
+  const names = [
+    'chainId',
+    'limit',
+    'order',
+    'include',
+    'count',
+    'format',
+    'waitMs',
+    'minBlock',
+    ...(filters[path] ?? []),
+  ]
   const include = { '/hedge/positions': 'ofPosition', '/hedge/deposits': 'ofDeposit' }[path] ?? 'include'
   const of = (name: string): string => (name === 'include' ? include : name)
   return fc.subarray(names, { maxLength: 5 }).chain((chosen) =>

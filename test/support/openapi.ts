@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 
 const Media = z.object({ schema: z.json(), example: z.json() })
-const Content = z.object({ 'application/json': Media })
+const Content = z.object({ 'application/json': Media, 'text/csv': Media.optional() })
 const Streamed = z.object({ 'application/json': Media.optional(), 'text/event-stream': Media })
 
 const Link = z.object({

@@ -198,6 +198,7 @@ export const extensions = [
   'POST /wallets/portfolio',
   'GET /hedge/settlements',
   'GET /hedge/settlements/stream',
+  'GET /activity',
   'GET /changes',
   'GET /changes/stream',
   'POST /changes',

@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import { ErrorBody } from '../../lib/http/problem.ts'
 import { release } from '../../lib/root.ts'
 import type { ChainId } from '../../protocol/chains.ts'
+import type { Inclusion } from '../../protocol/rows.ts'
 import { isSchema, type JsonSchema } from './json-schema.ts'
 import { linksOf, linkTargets } from './links.ts'
 import { operationId } from './operation-id.ts'
@@ -35,6 +36,20 @@ const parameters = (
 const STREAM: JsonSchema = {
   type: 'string',
   description: 'Server-sent events: `id` is the cursor of an item, `event` its type, and `data` the item as JSON',
+}
+
+/** The schema of a list as CSV. */
+const CSV: JsonSchema = {
+  type: 'string',
+  description:
+    'RFC 4180, streamed: a line with the names of the columns, and one for each row. Every field of a row is a column, fields of a record have its name and a dot before theirs, and an object is JSON. Next to an amount is its value in units of the token (`amountUnits`), next to a rate its decimal value (`strikeDecimal`), and next to a time its ISO form (`expiryDateIso`). A text that a spreadsheet could take as a formula begins with one more single quote. The last column is `nextCursor`: in the last row, it is the cursor with which the list continues, or empty at its end',
+}
+
+/** The recorded page as CSV. */
+const csvOf = (csv: NonNullable<Route['operation']['csv']>, { query, response }: Recorded): string => {
+  const table = csv(String(query?.include ?? '').split(',') as Inclusion[])
+  const { data, meta } = Object(response)
+  return table.header + table.lines(data, meta.nextCursor)
 }
 
 /** Recorded examples by operation id. */
@@ -81,6 +96,7 @@ const describe = (schemas: Schemas, responses: Responses, error: JsonSchema, rou
           ...(example.stream === undefined
             ? json(success, example.response)
             : { 'text/event-stream': { schema: STREAM, example: example.stream } }),
+          ...(operation.csv && { 'text/csv': { schema: CSV, example: csvOf(operation.csv, example) } }),
         },
       },
       ...(operation.headers?.includes('ETag') && { 304: notModified }),

@@ -51,6 +51,12 @@ const pages: readonly Page[] = [
     summary: 'Lists, filters, reorgs, reads after your own transaction, and entity tags',
     covers: /^\/v1\/hedge\/(?:events|positions|deposits|creators)\b/,
   },
+  {
+    name: 'csv',
+    title: 'CSV',
+    summary: 'Whole lists and activity for spreadsheets, with amounts in tokens',
+    covers: /^\/v1\/activity$/,
+  },
   { name: 'limits', title: 'Limits', summary: 'Sizes, rates and times, and what is returned above each' },
 ]
 

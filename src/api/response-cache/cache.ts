@@ -6,7 +6,7 @@ import { type Freshness, freshnessHeaders } from '../../reads/freshness/freshnes
 import type { Waits } from '../../reads/freshness/waits.ts'
 import { lagOfReached } from '../../reads/lag/lag.ts'
 import type { ReadTurns } from '../../reads/turns.ts'
-import { isStream } from '../accept.ts'
+import { isStream, prefersCsv } from '../accept.ts'
 import { bytesOf } from '../bytes.ts'
 import { rawAddressOf } from '../client.ts'
 import { type Allowance, allowanceHeaders, type RateLimit } from '../limits/rate-limit.ts'
@@ -63,13 +63,14 @@ type Deps = {
   readonly now?: () => number
 }
 
-/** Whether a request must not be answered from the cache: it has a body, or asks for a stream or an upgrade. */
+/** Whether a request must not be answered from the cache: it has a body, or asks for a stream, for CSV or an upgrade. */
 const bypassesCache = (headers: IncomingHttpHeaders): boolean =>
   headers.expect !== undefined ||
   headers.upgrade !== undefined ||
   headers['content-length'] !== undefined ||
   headers['transfer-encoding'] !== undefined ||
-  isStream(headers.accept)
+  isStream(headers.accept) ||
+  prefersCsv(headers.accept)
 
 /**
  * The encoding in which a client gets a body, of those that exist: a compressed one if it prefers any to the body itself,

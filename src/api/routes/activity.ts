@@ -1,15 +1,19 @@
 import { activityOf, activityResource } from '../../reads/activity/activity.ts'
 import { ActivityQuery } from '../../reads/activity/query.ts'
-import { ActivityPage } from '../../reads/activity/records.ts'
+import { Activity, ActivityPage } from '../../reads/activity/records.ts'
 import { awaitIndex } from '../../reads/freshness/consistency.ts'
 import { freshnessHeaders } from '../../reads/freshness/freshness.ts'
 import { chainsOf } from '../../reads/lists/resource.ts'
 import type { ListSources } from '../../reads/lists/sources.ts'
 import { clientOf } from '../client.ts'
+import { type CsvAnswers, chooseFormat } from '../csv/answers.ts'
+import { tableOf } from '../csv/columns.ts'
 import { linkHeader } from '../link.ts'
 import { freshnessHeaderNames, type Operation, route } from '../operation.ts'
 import { type CachedRoutes, LAG_MAX_AGE_MS, REVALIDATE } from '../response-cache/cache.ts'
 import { markReverted } from '../reverted.ts'
+
+const table = tableOf('activity', Activity)
 
 const operation: Operation = {
   tag: 'Activity',
@@ -26,22 +30,29 @@ const operation: Operation = {
     'Vary',
     'Server-Timing',
   ],
+  csv: () => table,
 }
 
 /** Mounts the list of activity. */
-export const activityRoutes: CachedRoutes<{ readonly sources: ListSources }> = async (app, options) => {
-  const { sources, waits, turns, cache } = options
+export const activityRoutes: CachedRoutes<{ readonly sources: ListSources; readonly csv: CsvAnswers }> = async (
+  app,
+  options,
+) => {
+  const { sources, waits, turns, cache, csv } = options
   app.get<{ Querystring: ActivityQuery }>(
     '/activity',
-    route(operation, ActivityPage, { querystring: ActivityQuery }),
+    { ...route(operation, ActivityPage, { querystring: ActivityQuery }), preValidation: chooseFormat },
     async (request, reply) => {
       const { query } = request
       const client = clientOf(request)
       const atLeast = await awaitIndex(waits, client, chainsOf(query.chainId), query)
       const reverted = markReverted(reply, atLeast)
+      const read = (page: Partial<ActivityQuery> = {}) =>
+        turns.page(client, () => activityOf(sources, { ...query, ...page }, atLeast?.block ?? null))
+      if (query.format === 'csv') return csv.send(request, reply, table, read)
       const resource = activityResource(query)
       if (resource !== null && (await cache.check(resource, request, reply))) return reply
-      const page = await turns.page(client, () => activityOf(sources, query, atLeast?.block ?? null))
+      const page = await read()
       const meta = { ...page.meta, ...reverted }
       const link = linkHeader(request.url, meta.nextCursor)
       reply.headers({ ...freshnessHeaders(page.freshness), ...link, 'cache-control': REVALIDATE })

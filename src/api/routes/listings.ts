@@ -1,20 +1,26 @@
-import { showsValues } from '../../protocol/rows.ts'
+import { shownFields, showsValues } from '../../protocol/rows.ts'
 import { afterRefresh, awaitIndex } from '../../reads/freshness/consistency.ts'
 import { freshnessHeaders } from '../../reads/freshness/freshness.ts'
 import { listings, pageFor } from '../../reads/lists/listings.ts'
 import { chainsOf, pageResource } from '../../reads/lists/resource.ts'
 import type { ListSources } from '../../reads/lists/sources.ts'
 import { clientOf } from '../client.ts'
+import { type CsvAnswers, chooseFormat } from '../csv/answers.ts'
+import { tableOf } from '../csv/columns.ts'
 import { linkHeader } from '../link.ts'
 import { freshnessHeaderNames, listingEnvelope, type Operation, route } from '../operation.ts'
 import { type CachedRoutes, LAG_MAX_AGE_MS, REVALIDATE } from '../response-cache/cache.ts'
 import { markReverted } from '../reverted.ts'
 
 /** Mounts every list of whole records. */
-export const listingRoutes: CachedRoutes<{ readonly sources: ListSources }> = async (app, options) => {
-  const { sources, waits, turns, cache } = options
+export const listingRoutes: CachedRoutes<{ readonly sources: ListSources; readonly csv: CsvAnswers }> = async (
+  app,
+  options,
+) => {
+  const { sources, waits, turns, cache, csv } = options
   for (const listing of listings) {
-    const { path, tag, summary, kind, query, data } = listing
+    const { path, tag, summary, kind, query, row, data } = listing
+    const name = path.slice(path.lastIndexOf('/') + 1)
     const operation: Operation = {
       tag,
       summary,
@@ -30,20 +36,25 @@ export const listingRoutes: CachedRoutes<{ readonly sources: ListSources }> = as
         'Vary',
         'Server-Timing',
       ],
+      csv: (include) => tableOf(name, row, shownFields(include)),
     }
     app.get<{ Querystring: Parameters<typeof pageFor>[2] }>(
       path,
-      route(operation, listingEnvelope(data), { querystring: query }),
+      { ...route(operation, listingEnvelope(data), { querystring: query }), preValidation: chooseFormat },
       async (request, reply) => {
         const client = clientOf(request)
         const chainIds = chainsOf(request.query.chainId)
         const atLeast = await awaitIndex(waits, client, chainIds, request.query, { observed: true })
         const reverted = markReverted(reply, atLeast)
+        const read = (page: Partial<typeof request.query> = {}) =>
+          afterRefresh(waits, client, () =>
+            turns.page(client, () => pageFor(sources, listing, { ...request.query, ...page }, atLeast?.block ?? null)),
+          )
+        if (request.query.format === 'csv')
+          return csv.send(request, reply, tableOf(name, row, shownFields(request.query.include ?? [])), read)
         const resource = pageResource(kind, request.query)
         if (resource !== null && (await cache.check(resource, request, reply))) return reply
-        const page = await afterRefresh(waits, client, () =>
-          turns.page(client, () => pageFor(sources, listing, request.query, atLeast?.block ?? null)),
-        )
+        const page = await read()
         const { rows, freshness, isIndexed } = page
         const isLive = showsValues(request.query.include)
         const meta = { ...page.meta, ...reverted }

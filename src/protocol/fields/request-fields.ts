@@ -76,14 +76,12 @@ export const QueryMoment = z
   .meta({ type: 'string' })
 
 /** The maximum number of items on a page, 1 to `max`. Values outside are rejected, not clamped. */
-export const PageLimit = (max: number) => {
-  const error = `expected an integer from 1 to ${max}`
-  return z
+export const PageLimit = (max: number, error = `expected an integer from 1 to ${max}`) =>
+  z
     .string({ error })
     .refine((text) => DIGITS.test(text) && Number(text) >= 1 && Number(text) <= max, { error })
     .transform(Number)
     .meta({ type: 'integer', minimum: 1, maximum: max })
-}
 
 const uint256 = (unit: Unit, isText: boolean) =>
   digits(MAX_UINT256, unit, isText).transform(BigInt).meta({ type: 'string', pattern: '^\\d+$', maxLength: 78 })

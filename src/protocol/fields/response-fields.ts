@@ -34,9 +34,18 @@ export const clamped = (value: Whole): number => Math.min(Number(value), Number.
 /** An amount, price or rate as a decimal string. */
 export const decimal = (value: Whole): string => (typeof value === 'string' ? value : value.toString())
 
+/**
+ * What the integer of a field stands for: an amount by the decimals of its token, a time in Unix seconds, or a number
+ * with this many decimals.
+ */
+export type Scale = 'token' | 'seconds' | number
+
+/** The scales of fields that have one. */
+export const scales = z.registry<{ readonly scale: Scale }>()
+
 export const Id = Integer.meta({ description: 'Id, per chain and kind' })
-export const Amount = Decimal.meta({ description: 'Payment-token units' })
-export const Rate = Decimal.meta({ description: '1e6 fixed point' })
-export const UnixSeconds = Integer.meta({ description: 'Unix seconds' })
+export const Amount = Decimal.meta({ description: 'Payment-token units' }).register(scales, { scale: 'token' })
+export const Rate = Decimal.meta({ description: '1e6 fixed point' }).register(scales, { scale: 6 })
+export const UnixSeconds = Integer.meta({ description: 'Unix seconds' }).register(scales, { scale: 'seconds' })
 export const TokenAddress = AddressText
 export const Account = AddressText

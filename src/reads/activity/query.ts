@@ -1,15 +1,14 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import { PathInteger, QueryMoment } from '../../protocol/fields/request-fields.ts'
 import { ledgerTypeNames } from '../../protocol/ledger.ts'
 import { consistency } from '../freshness/consistency.ts'
 import { finalities } from '../freshness/finality.ts'
-import { choice, choices, MAX_WALLETS, pageFields, Wallets } from '../lists/query.ts'
+import { choice, choices, listQuery, MAX_WALLETS, Wallets } from '../lists/query.ts'
 
 const MOMENT =
   'A block number (below 1,000,000,000; requires one `chainId`), a time in Unix seconds, or an ISO 8601 time; a date is its first moment in UTC'
 
-export const ActivityQuery = z.object({
-  ...pageFields,
+export const ActivityQuery = listQuery({
   wallet: Wallets.optional().meta({ description: `Return activity of these wallets, at most ${MAX_WALLETS}` }),
   eventId: PathInteger.optional().meta({
     description: 'Return activity of this event, its deposits and its positions',

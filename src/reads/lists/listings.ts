@@ -15,9 +15,9 @@ import { chainsOf } from './resource.ts'
 import { rowsOf } from './rows.ts'
 import type { ListSources } from './sources.ts'
 
-/** A paginated list of whole records; `data` is the schema of its payload. */
+/** A paginated list of whole records; `row` and `data` are the schemas of its rows and of its payload. */
 const listing = (path: string, summary: string, tag: string, kind: Kind, query: z.ZodObject, row: z.ZodObject) => {
-  return { path, summary, tag, kind, query, data: z.array(row) }
+  return { path, summary, tag, kind, query, row, data: z.array(row) }
 }
 
 type Listing = Readonly<ReturnType<typeof listing>>
@@ -93,7 +93,7 @@ const byIds = async (
   if (chainId === undefined || another !== undefined)
     throw invalidField('chainId', 'expected one chain: ids are of one chain')
   const [notAllowed] = Object.entries(others).flatMap(([name, value]) =>
-    value === undefined || name in consistency ? [] : [name],
+    value === undefined || name === 'format' || name in consistency ? [] : [name],
   )
   if (notAllowed !== undefined) throw invalidField(notAllowed, 'cannot be combined with ids')
   const first = await firstQuery(sources, chainId, finality)

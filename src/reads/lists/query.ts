@@ -42,27 +42,47 @@ export const Flag = z
   .transform((text) => text === 'true')
   .meta({ type: 'boolean' })
 
+/** Most rows of a list in one CSV answer. */
+export const MAX_CSV_ROWS = 100_000
+
+const LIMIT = `expected an integer from 1 to ${MAX_ROWS}, or to ${MAX_CSV_ROWS} with format=csv`
+
 /** The parameters of every list of the index. */
-export const pageFields = {
+const pageFields = {
   chainId: listOf(PathChainId, MAX_CHAINS)
     .optional()
     .meta({ description: 'The chains, comma-separated; all chains, merged into one list, when omitted' }),
-  limit: PageLimit(MAX_ROWS)
+  limit: PageLimit(MAX_CSV_ROWS, LIMIT)
     .optional()
-    .meta({ description: `Rows per page, 1 to ${MAX_ROWS}; 50 by default` }),
+    .meta({
+      description: `Rows per page, 1 to ${MAX_ROWS}; 50 by default. Rows of a CSV answer, 1 to ${MAX_CSV_ROWS}, which is the default`,
+    }),
+  format: choice(['json', 'csv']).optional().meta({
+    description: 'The format of the response; `csv` also with `Accept: text/csv`, and `json` by default',
+  }),
   cursor: z.string().optional().meta({ description: '`meta.nextCursor` of the previous page' }),
   order: choice(['asc', 'desc']).optional().meta({ description: 'Sort order; `desc` by default' }),
 }
+
+/** The query of a list of the index, with parameters of its own. Only CSV takes a limit above the rows of a page. */
+export const listQuery = <S extends z.ZodRawShape>(own: S) =>
+  z
+    .object({ ...pageFields, ...own })
+    .refine((query) => Object(query).format === 'csv' || Object(query).limit <= MAX_ROWS, {
+      path: ['limit'],
+      error: LIMIT,
+      // Also when other parameters are invalid.
+      when: ({ value }) => typeof Object(value).limit === 'number',
+    })
 
 /** Rows per page when a request does not say how many. */
 export const DEFAULT_LIMIT = 50
 
 /** The parameters of every list of records, whose rows can show what `included` names. */
 const commonFields = <const T extends readonly Inclusion[]>(included: T, description: string) => ({
-  ...pageFields,
   ids: listOf(PathInteger, MAX_ROWS).optional().meta({
     description:
-      'Return only the rows with these ids, in this order; ids that do not exist are in `meta.missing`. Requires one `chainId`, and can be combined with `include` and `finality` only',
+      'Return only the rows with these ids, in this order; ids that do not exist are in `meta.missing`. Requires one `chainId`, and can be combined with `include`, `finality` and `format` only',
   }),
   include: choices(included).optional().meta({ description }),
   finality: choice(finalities).optional().meta({
@@ -77,7 +97,7 @@ const EVENT_RECORDS = "Records of the row's event to include in each row"
 
 export const Wallets = listOf(Address20, MAX_WALLETS)
 
-export const EventsQuery = z.object({
+export const EventsQuery = listQuery({
   ...commonFields(inclusions, EVENT_RECORDS),
   sort: choice(['created', 'expiry'])
     .optional()
@@ -120,7 +140,7 @@ const holdingFields = (claimable: string) => ({
   claimable: Flag.optional().meta({ description: claimable }),
 })
 
-export const DepositsQuery = z.object({
+export const DepositsQuery = listQuery({
   ...commonFields(depositInclusions, EVENT_RECORDS),
   ...holdingFields(
     'Return deposits of which premiums, or capital after settlement, can be claimed now (`true`) or not (`false`)',
@@ -128,7 +148,7 @@ export const DepositsQuery = z.object({
   withdrawn: Flag.optional().meta({ description: 'The value of `withdrawn` of the deposit' }),
 })
 
-export const PositionsQuery = z.object({
+export const PositionsQuery = listQuery({
   ...commonFields(
     positionInclusions,
     `${EVENT_RECORDS}; \`payout\`: the payout of the position before and after its fee; \`value\`: the present value of the position, from the pricing engine, null where its rates are stale; \`stale-value\`: the same, also from stale rates. A response with either has no \`ETag\` and must not be stored`,

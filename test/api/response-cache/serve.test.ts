@@ -95,6 +95,7 @@ test.each([
   ['a length', { 'content-length': '0' }],
   ['a body in chunks', { 'transfer-encoding': 'chunked' }],
   ['a preference for a stream', { accept: 'text/event-stream' }],
+  ['a preference for CSV', { accept: 'text/csv' }],
 ])('a request with %s is not answered from the cache', async (_, headers) => {
   const { cache } = await warmed()
   const decide = (own: object, method = 'GET') =>

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { createCsvAnswers } from '../../../src/api/csv/answers.ts'
 import { listingRoutes } from '../../../src/api/routes/listings.ts'
 import { portfolioRoutes } from '../../../src/api/routes/portfolio.ts'
+import { createStreamCapacity } from '../../../src/api/streams/shared.ts'
 import type { ListingRows } from '../../../src/db/queries/listings.ts'
 import { unavailable } from '../../../src/lib/errors.ts'
 import type { Kind } from '../../../src/protocol/entities.ts'
@@ -80,7 +82,8 @@ const open = async ({ rows = 3, refreshing = [], isDown = false }: Options = {})
   const app = await openRoutes(async (it) => {
     const cached = await openCache(it)
     opened = { ...cached, ...fakeWaits(cached.index, { 8453: 50 }) }
-    const options = { sources: fake.sources, waits: opened.waits, turns, cache: cached.cache }
+    const csv = createCsvAnswers({ capacity: createStreamCapacity(9, 9), limit: null })
+    const options = { sources: fake.sources, waits: opened.waits, turns, cache: cached.cache, csv }
     await it.register(listingRoutes, options)
     await it.register(portfolioRoutes, options)
   })

@@ -76,6 +76,7 @@ const calls = {
   '/v1/hedge/events': () => api.get('/v1/hedge/events', { state: 'open', include: 'stats' }),
   '/v1/hedge/positions': () => api.get('/v1/hedge/positions', { wallet: addr, limit: 2 }),
   '/v1/hedge/deposits': () => api.get('/v1/hedge/deposits', { withdrawn: false }),
+  '/v1/activity': () => api.get('/v1/activity', { limit: 1 }),
   '/v1/wallets/{addr}/portfolio': () => api.get('/v1/wallets/{addr}/portfolio', { addr }),
   '/v1/wallets/{addr}/balances': () => api.get('/v1/wallets/{addr}/balances', { addr }),
   '/v1/wallets/portfolio': () => api.post('/v1/wallets/portfolio', { wallets: [addr] }),
@@ -162,7 +163,6 @@ const calls = {
   '/v1/transactions/{chainId}/{hash}': () => api.get('/v1/transactions/{chainId}/{hash}', { chainId, hash: zero32 }),
   '/v1/tx/broadcast': async () => api.post('/v1/tx/broadcast', { chainId, signedTx: await signedTx() }),
   '/v1/changes': () => api.get('/v1/changes', { limit: 1 }),
-  '/v1/activity': () => api.get('/v1/activity', { limit: 1 }),
 } satisfies { readonly [Path in GetPath | Exclude<PostPath, PlanPath>]: () => Promise<{ data: unknown }> }
 
 const planOf = <Path extends PlanPath>(path: Path) => api.post(path, plans[path])

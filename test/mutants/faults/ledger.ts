@@ -5,7 +5,7 @@ export const ledgerFaults: Faults = {
   'src/db/index/ledger.ts': {
     tests: ['test/indexer/ledger.service.test.ts'],
     faults: [
-      ['if (log.eventId !== null) return byCreator.has(log.type)', 'if (log.eventId !== null) return false'],
+      ['byCreator.has(log.type) ?', 'false ?'],
       ['ofDeposits.get(depositId ?? -1n) ?? ofPositions', 'ofPositions'],
       ['?? ofPositions.get(positionId ?? -1n) ??', '??'],
       ['if (lacking.length + changed.length === 0) return logs', 'if (lacking.length === 0) return logs'],

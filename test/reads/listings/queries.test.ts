@@ -23,6 +23,7 @@ describe.each(Object.entries(lists))('%s', (_, schema) => {
     ['limit', '1', '0'],
     ['limit', '200', '201'],
     ['limit', '50', '050x'],
+    ['format', 'csv', 'CSV'],
     ['order', 'asc', 'ascending'],
     ['count', 'true', '1'],
     ['finality', 'safe', 'unsafe'],
@@ -37,6 +38,16 @@ describe.each(Object.entries(lists))('%s', (_, schema) => {
     expect(accepts(schema, { [name]: bad })).toBe(false)
   })
 })
+
+test.each(Object.entries(lists))(
+  '%s takes more rows for CSV, and names their limit among other faults',
+  (_, schema) => {
+    const faultsOf = (fields: object) => schema.safeParse(fields).error?.issues.map(({ path }) => path.join('.'))
+    expect(faultsOf({ format: 'csv', limit: '100000' })).toBeUndefined()
+    expect(faultsOf({ format: 'csv', limit: '100001' })).toEqual(['limit'])
+    expect(faultsOf({ format: 'json', limit: '201', order: 'up' })?.sort()).toEqual(['limit', 'order'])
+  },
+)
 
 test.each<[string, Schema, string, unknown, unknown]>([
   ['wallets of positions', PositionsQuery, 'wallet', many(100, walletOf), many(101, walletOf)],

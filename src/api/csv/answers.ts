@@ -1,0 +1,102 @@
+import { Readable } from 'node:stream'
+import type { FastifyReply, FastifyRequest, preValidationHookHandler } from 'fastify'
+import { MAX_ROWS } from '../../db/queries/listings.ts'
+import { ServiceError } from '../../lib/errors.ts'
+import { type Freshness, freshnessHeaders } from '../../reads/freshness/freshness.ts'
+import { MAX_CSV_ROWS } from '../../reads/lists/query.ts'
+import { prefersCsv } from '../accept.ts'
+import { addressOf, onResponseEnd } from '../client.ts'
+import type { RateLimit } from '../limits/rate-limit.ts'
+import { linkHeader } from '../link.ts'
+import type { createStreamCapacity } from '../streams/shared.ts'
+import type { Table } from './columns.ts'
+
+/** The part of a query that selects a page, and the rest of it that matters here. */
+type PageQuery = { readonly limit?: number | undefined; readonly cursor?: string | undefined }
+type CsvQuery = PageQuery & { readonly ids?: readonly number[] | undefined }
+
+type Page = {
+  readonly rows: readonly object[]
+  readonly meta: { readonly nextCursor: string | null; readonly asOf: readonly { readonly reorgedSince: boolean }[] }
+  readonly freshness: Freshness
+}
+
+/** Reads a page in the turn of its client. */
+type ReadPage = (query: PageQuery) => Promise<Page>
+
+type Deps = {
+  /** The places of answers that are being sent, which streams of events share. */
+  readonly capacity: Pick<ReturnType<typeof createStreamCapacity>, 'take'>
+  /** Null for no limit. */
+  readonly limit: Pick<RateLimit, 'count'> | null
+  /** Rows that are read at once. */
+  readonly pageRows?: number | undefined
+}
+
+/** For routes with a `format`: a request that names none has the one that its `Accept` prefers. */
+export const chooseFormat: preValidationHookHandler = (request, _, done) => {
+  const query = Object(request.query)
+  if (query.format === undefined && prefersCsv(request.headers.accept)) query.format = 'csv'
+  done()
+}
+
+/** An error for the log of the framework, which has the causes of errors too: those may contain a node's URL. */
+const withoutCause = (fault: unknown): unknown => (fault instanceof ServiceError ? new Error(fault.message) : fault)
+
+/** Whether a reorg removed blocks that the page is as of. */
+const isReorged = ({ meta }: Page): boolean => meta.asOf.some(({ reorgedSince }) => reorgedSince)
+
+/** Creates the CSV answers of lists. */
+export const createCsvAnswers = ({ capacity, limit, pageRows = MAX_ROWS }: Deps) => {
+  /** The header, and the lines of each page. All pages are as of the block of the first one. */
+  async function* textsOf(table: Table, first: Page, most: number, next: ReadPage): AsyncGenerator<string, void> {
+    yield table.header
+    let written = 0
+    for (let page = first; ; ) {
+      written += page.rows.length
+      const cursor = page.meta.nextCursor
+      const isEnd = cursor === null || written >= most
+      yield table.lines(page.rows, isEnd ? cursor : null)
+      if (isEnd) return
+      page = await next({ cursor, limit: Math.min(pageRows, most - written) }).catch((fault: unknown) => {
+        throw withoutCause(fault)
+      })
+      if (isReorged(page) && !isReorged(first)) throw new Error('a reorg removed blocks that the answer is as of')
+    }
+  }
+
+  return {
+    /**
+     * Sends a list page by page, as fast as the client reads it: up to `limit` rows. A failure of the first page is an
+     * ordinary error. One of a later page ends the connection, so that no client takes a part for the whole, and so does
+     * a reorg in between. Each page counts as a request. Throws as `take` of the capacity does.
+     */
+    async send(
+      request: FastifyRequest<{ Querystring: CsvQuery }>,
+      reply: FastifyReply,
+      table: Table,
+      read: ReadPage,
+    ): Promise<FastifyReply> {
+      const { ids, cursor, limit: most = MAX_CSV_ROWS } = request.query
+      const address = addressOf(request)
+      onResponseEnd(reply.raw, capacity.take(address))
+      // A list of ids is one page, and takes no limit.
+      const first = await read({ cursor, limit: ids === undefined ? Math.min(pageRows, most) : request.query.limit })
+      const next: ReadPage = async (query) => {
+        await limit?.count(address, 'incr')
+        return read(query)
+      }
+      reply.headers({
+        ...freshnessHeaders(first.freshness),
+        ...(first.rows.length >= most && linkHeader(request.url, first.meta.nextCursor)),
+        'content-type': 'text/csv; charset=utf-8; header=present',
+        'content-disposition': `attachment; filename="${table.name}.csv"`,
+        'cache-control': 'no-store',
+      })
+      // The framework reads the whole body of a response without one.
+      return reply.send(Readable.from(request.method === 'HEAD' ? [] : textsOf(table, first, most, next)))
+    },
+  }
+}
+
+export type CsvAnswers = ReturnType<typeof createCsvAnswers>
