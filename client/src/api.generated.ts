@@ -2394,6 +2394,10 @@ export interface components {
              * @description The transaction that created it; null when the index found it in the state of the chain and not in a log
              */
             createdTx: `0x${string}` | null;
+            /** @description Unix seconds */
+            createdAt: number | null;
+            /** @description The index of the log in its block that created it; null when `createdTx` is */
+            createdLogIndex: number | null;
             /**
              * Format: hex
              * @description The token of all amounts
@@ -2409,6 +2413,13 @@ export interface components {
             utilization?: components["schemas"]["Utilization"];
             /** @description The event's payout range; with `include=range` */
             range?: components["schemas"]["EventRange"];
+            /** @description Block number */
+            settledBlock: number | null;
+            /**
+             * Format: hex
+             * @description The transaction that settled the event; null before that, and while its log is not known (`meta.completeFrom` of the activity)
+             */
+            settledTx: `0x${string}` | null;
         };
         /** @description The position of the page in the list, and the blocks that the list is as of */
         ListingMeta: {
@@ -2485,6 +2496,10 @@ export interface components {
              * @description The transaction that created it; null when the index found it in the state of the chain and not in a log
              */
             createdTx: `0x${string}` | null;
+            /** @description Unix seconds */
+            createdAt: number | null;
+            /** @description The index of the log in its block that created it; null when `createdTx` is */
+            createdLogIndex: number | null;
             /**
              * Format: hex
              * @description The token of all amounts
@@ -2502,6 +2517,13 @@ export interface components {
             range?: components["schemas"]["EventRange"];
             /** @description The event; with `include=event` */
             event?: components["schemas"]["EventSummary"];
+            /** @description Unix seconds */
+            claimedAt: number | null;
+            /**
+             * Format: hex
+             * @description The transaction that claimed its payout; null before that, and while its log is not known (`meta.completeFrom` of the activity)
+             */
+            claimedTx: `0x${string}` | null;
             /** @description The payout before and after its fee; null until the event is settled; with `include=payout` */
             payout?: {
                 /** @description `payoutAmount` */
@@ -2604,6 +2626,10 @@ export interface components {
              * @description The transaction that created it; null when the index found it in the state of the chain and not in a log
              */
             createdTx: `0x${string}` | null;
+            /** @description Unix seconds */
+            createdAt: number | null;
+            /** @description The index of the log in its block that created it; null when `createdTx` is */
+            createdLogIndex: number | null;
             /**
              * Format: hex
              * @description The token of all amounts
@@ -2621,6 +2647,13 @@ export interface components {
             range?: components["schemas"]["EventRange"];
             /** @description The event; with `include=event` */
             event?: components["schemas"]["EventSummary"];
+            /** @description Unix seconds */
+            withdrawnAt: number | null;
+            /**
+             * Format: hex
+             * @description The transaction that withdrew its capital; null before that, and while its log is not known (`meta.completeFrom` of the activity)
+             */
+            withdrawnTx: `0x${string}` | null;
         };
         /** @description One log of the protocol: what happened, to which wallet, and what it paid or received */
         Activity: {
@@ -5108,13 +5141,15 @@ export interface operations {
             query?: {
                 /** @description The chains, comma-separated; all chains, merged into one list, when omitted */
                 chainId?: string;
-                /** @description Rows per page, 1 to 200; 50 by default */
+                /** @description Rows per page, 1 to 200; 50 by default. Rows of a CSV answer, 1 to 100000, which is the default */
                 limit?: number;
+                /** @description The format of the response; `csv` also with `Accept: text/csv`, and `json` by default */
+                format?: "json" | "csv";
                 /** @description `meta.nextCursor` of the previous page */
                 cursor?: string;
                 /** @description Sort order; `desc` by default */
                 order?: "asc" | "desc";
-                /** @description Return only the rows with these ids, in this order; ids that do not exist are in `meta.missing`. Requires one `chainId`, and can be combined with `include` and `finality` only */
+                /** @description Return only the rows with these ids, in this order; ids that do not exist are in `meta.missing`. Requires one `chainId`, and can be combined with `include`, `finality` and `format` only */
                 ids?: string;
                 /** @description Records of the row's event to include in each row */
                 include?: ("stats" | "utilization" | "range") | `${"stats" | "utilization" | "range"},${string}` | readonly ("stats" | "utilization" | "range")[];
@@ -5168,6 +5203,7 @@ export interface operations {
                         data: components["schemas"]["EventRow"][];
                         meta: components["schemas"]["ListingMeta"];
                     };
+                    "text/csv": string;
                 };
             };
         };
@@ -5177,13 +5213,15 @@ export interface operations {
             query?: {
                 /** @description The chains, comma-separated; all chains, merged into one list, when omitted */
                 chainId?: string;
-                /** @description Rows per page, 1 to 200; 50 by default */
+                /** @description Rows per page, 1 to 200; 50 by default. Rows of a CSV answer, 1 to 100000, which is the default */
                 limit?: number;
+                /** @description The format of the response; `csv` also with `Accept: text/csv`, and `json` by default */
+                format?: "json" | "csv";
                 /** @description `meta.nextCursor` of the previous page */
                 cursor?: string;
                 /** @description Sort order; `desc` by default */
                 order?: "asc" | "desc";
-                /** @description Return only the rows with these ids, in this order; ids that do not exist are in `meta.missing`. Requires one `chainId`, and can be combined with `include` and `finality` only */
+                /** @description Return only the rows with these ids, in this order; ids that do not exist are in `meta.missing`. Requires one `chainId`, and can be combined with `include`, `finality` and `format` only */
                 ids?: string;
                 /** @description Records of the row's event to include in each row; `payout`: the payout of the position before and after its fee; `value`: the present value of the position, from the pricing engine, null where its rates are stale; `stale-value`: the same, also from stale rates. A response with either has no `ETag` and must not be stored */
                 include?: ("stats" | "utilization" | "range" | "event" | "value" | "payout" | "stale-value") | `${"stats" | "utilization" | "range" | "event" | "value" | "payout" | "stale-value"},${string}` | readonly ("stats" | "utilization" | "range" | "event" | "value" | "payout" | "stale-value")[];
@@ -5223,6 +5261,7 @@ export interface operations {
                         data: components["schemas"]["PositionRow"][];
                         meta: components["schemas"]["ListingMeta"];
                     };
+                    "text/csv": string;
                 };
             };
         };
@@ -5232,13 +5271,15 @@ export interface operations {
             query?: {
                 /** @description The chains, comma-separated; all chains, merged into one list, when omitted */
                 chainId?: string;
-                /** @description Rows per page, 1 to 200; 50 by default */
+                /** @description Rows per page, 1 to 200; 50 by default. Rows of a CSV answer, 1 to 100000, which is the default */
                 limit?: number;
+                /** @description The format of the response; `csv` also with `Accept: text/csv`, and `json` by default */
+                format?: "json" | "csv";
                 /** @description `meta.nextCursor` of the previous page */
                 cursor?: string;
                 /** @description Sort order; `desc` by default */
                 order?: "asc" | "desc";
-                /** @description Return only the rows with these ids, in this order; ids that do not exist are in `meta.missing`. Requires one `chainId`, and can be combined with `include` and `finality` only */
+                /** @description Return only the rows with these ids, in this order; ids that do not exist are in `meta.missing`. Requires one `chainId`, and can be combined with `include`, `finality` and `format` only */
                 ids?: string;
                 /** @description Records of the row's event to include in each row */
                 include?: ("stats" | "utilization" | "range" | "event") | `${"stats" | "utilization" | "range" | "event"},${string}` | readonly ("stats" | "utilization" | "range" | "event")[];
@@ -5278,6 +5319,7 @@ export interface operations {
                         data: components["schemas"]["DepositRow"][];
                         meta: components["schemas"]["ListingMeta"];
                     };
+                    "text/csv": string;
                 };
             };
         };
@@ -5287,8 +5329,10 @@ export interface operations {
             query?: {
                 /** @description The chains, comma-separated; all chains, merged into one list, when omitted */
                 chainId?: string;
-                /** @description Rows per page, 1 to 200; 50 by default */
+                /** @description Rows per page, 1 to 200; 50 by default. Rows of a CSV answer, 1 to 100000, which is the default */
                 limit?: number;
+                /** @description The format of the response; `csv` also with `Accept: text/csv`, and `json` by default */
+                format?: "json" | "csv";
                 /** @description `meta.nextCursor` of the previous page */
                 cursor?: string;
                 /** @description Sort order; `desc` by default */
@@ -5333,6 +5377,7 @@ export interface operations {
                         data: components["schemas"]["Activity"][];
                         meta: components["schemas"]["ActivityMeta"];
                     };
+                    "text/csv": string;
                 };
             };
         };

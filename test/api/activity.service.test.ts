@@ -228,6 +228,58 @@ describe('a filter', () => {
   })
 })
 
+const Ended = z.object({
+  id: z.number(),
+  createdAt: z.number(),
+  createdTx: z.string(),
+  createdLogIndex: z.number(),
+  settledBlock: z.number().nullable().optional(),
+  settledTx: z.string().nullable().optional(),
+  withdrawnAt: z.number().nullable().optional(),
+  withdrawnTx: z.string().nullable().optional(),
+  claimedAt: z.number().nullable().optional(),
+  claimedTx: z.string().nullable().optional(),
+})
+
+test('rows of lists and portfolios have the times and transactions of their creation and of their end', async () => {
+  for (const { deployment, hedger, lp, creator } of worlds) {
+    const { chainId } = deployment
+    const activity = await rowsOf(`chainId=${chainId}&order=asc`)
+    const logOf = (type: string, id: 'eventId' | 'depositId' | 'positionId', of: number) =>
+      activity.findLast((row) => row.type === type && row[id] === of)
+    const expected = {
+      events: ({ id }: { readonly id: number }) => {
+        const [made, end] = [logOf('event.created', 'eventId', id), logOf('event.settled', 'eventId', id)]
+        return { made, end: { settledBlock: end?.blockNumber ?? null, settledTx: end?.txHash ?? null } }
+      },
+      deposits: ({ id }: { readonly id: number }) => {
+        const [made, end] = [logOf('deposit.created', 'depositId', id), logOf('capital.withdrawn', 'depositId', id)]
+        return { made, end: { withdrawnAt: end?.blockTimestamp ?? null, withdrawnTx: end?.txHash ?? null } }
+      },
+      positions: ({ id }: { readonly id: number }) => {
+        const [made, end] = [logOf('position.created', 'positionId', id), logOf('payout.claimed', 'positionId', id)]
+        return { made, end: { claimedAt: end?.blockTimestamp ?? null, claimedTx: end?.txHash ?? null } }
+      },
+    }
+    const wallets = [hedger, lp, creator].map(({ account }) => account.address)
+    const portfolios = await api.post('/wallets/portfolio', { wallets, chainIds: [chainId], state: 'all' })
+    const held = z.array(z.record(z.string(), z.unknown())).parse(portfolios.data)
+    for (const [kind, of] of Object.entries(expected)) {
+      const listed = z.array(Ended).parse((await api.get(`/hedge/${kind}?chainId=${chainId}&limit=200`)).data)
+      const inPortfolios = held.flatMap((portfolio) => z.array(Ended).parse(portfolio[kind]))
+      expect([kind, listed.length, inPortfolios.length > 0]).toEqual([kind, listed.length, true])
+      for (const row of [...listed, ...inPortfolios]) {
+        const { made, end } = of(row)
+        expect(row).toEqual({
+          ...{ id: row.id, createdAt: made?.blockTimestamp, createdTx: made?.txHash, createdLogIndex: made?.logIndex },
+          ...end,
+        })
+      }
+      expect(listed.some((row) => row.settledTx != null || row.withdrawnTx != null || row.claimedTx != null)).toBe(true)
+    }
+  }
+})
+
 test('rows of several chains are in the order of their times, and each is on one page', async () => {
   const rows = await rowsOf('order=asc', 13)
   const each = await Promise.all(worlds.map(({ deployment }) => rowsOf(`chainId=${deployment.chainId}`)))

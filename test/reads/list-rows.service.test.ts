@@ -10,6 +10,7 @@ import { type depositInclusions, inclusions } from '../../src/protocol/rows.ts'
 import { configuredTokens } from '../../src/protocol/tokens.ts'
 import { openApp } from '../support/app.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { endings } from '../support/list-sources.ts'
 import {
   observedBlock,
   observeRandomRows,
@@ -93,7 +94,10 @@ const expectedRows = (
     return JSON.stringify({
       ...entity,
       ...{ chainId: deployment.chainId, createdBlock: Number(fact.blockNumber), createdTx: fact.txHash },
+      createdAt: fact.txHash === null ? null : Number(fact.blockTimestamp),
+      createdLogIndex: fact.logIndex,
       ...{ token: token?.token, symbol: token?.symbol, decimals: token?.decimals },
+      ...endings[kind],
       ...Object.fromEntries(include.map((name) => [name, added[name]])),
     })
   })

@@ -47,7 +47,9 @@ export const listRow = <K extends Kind>(
 ): ListRow<K> => {
   const { eventId = kind === 'event' ? String(id) : '1' } = own
   return {
-    ...{ chainId, id: String(id), eventId, expiryDate: undefined, blockNumber: '7', txHash: null },
+    ...{ chainId, id: String(id), eventId, expiryDate: undefined },
+    ...{ blockNumber: '7', blockTimestamp: '1800000014', txHash: null, logIndex: null },
+    ...{ settledBlock: null, settledTx: null, withdrawnAt: null, withdrawnTx: null, claimedAt: null, claimedTx: null },
     views: viewsOf[kind](id, BigInt(eventId)),
     ...{ token: seedToken, symbol: 'USDC', decimals: 6, feeRate: 'rates_unknown' },
     event: () => ({ ...seedEvent(Number(eventId), plan).seen, time: blockOf(70n).timestamp }),
@@ -136,3 +138,10 @@ export const listSources = (fakes: Fakes) => {
   } as unknown as ListSources
   return { sources, pages, byIds, portfolios }
 }
+
+/** What the rows of entities show whose event is not settled, which are not withdrawn and not claimed. */
+export const endings = {
+  event: { settledBlock: null, settledTx: null },
+  deposit: { withdrawnAt: null, withdrawnTx: null },
+  position: { claimedAt: null, claimedTx: null },
+} as const

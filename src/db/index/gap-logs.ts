@@ -1,20 +1,12 @@
 import type { FeeLog, Hint } from '../../protocol/abi/logs.ts'
 import { kinds } from '../../protocol/entities.ts'
 import { announce } from '../changes/changes.ts'
-import {
-  settlementsScope,
-  type Touched,
-  touchedByIds,
-  touchedByLedger,
-  touchedByMembers,
-  touching,
-  union,
-} from '../changes/scopes.ts'
+import { settlementsScope, type Touched, touchedByIds, touchedByMembers, touching, union } from '../changes/scopes.ts'
 import type { Database } from '../pool.ts'
 import type { StoredBlock } from '../stored.ts'
 import { completeFees, insertFees } from './fees.ts'
 import { idsIn, writeHints } from './hints.ts'
-import { completeLedger, type LedgerRow, putLedger } from './ledger.ts'
+import { completeLedger, type LedgerRow, putLedger, touchedByRows } from './ledger.ts'
 import { deferGap, fillRows, isSameGap, type LogGap, shortenGap } from './log-gaps.ts'
 import { byKind, holdAnchor } from './progress.ts'
 import { lockRefreshQueue } from './refresh-queue.ts'
@@ -58,7 +50,7 @@ export const storeGapLogs = (
     }
     await insertFees(handle, chainId, logs.fees)
     const added = await putLedger(handle, chainId, logs.ledger)
-    touched.push(touchedByLedger(added))
+    touched.push(await touchedByRows(handle, chainId, added))
     // No read waits for the refresh: the logs may be old.
     if (!gap.ledgerOnly) await writeHints(handle, chainId, logs.hints, null)
     const settled = idsIn(logs.hints, 'event')

@@ -2,8 +2,10 @@ import { and, eq, getTableColumns, gt, inArray, sql } from 'drizzle-orm'
 import type { Hex } from 'viem'
 import type { LedgerLog } from '../../protocol/abi/ledger-logs.ts'
 import type { ChainId } from '../../protocol/chains.ts'
+import { kinds } from '../../protocol/entities.ts'
 import { ledgerType, ledgerTypeNames, ledgerTypes } from '../../protocol/ledger.ts'
 import { copyMany, insertMany } from '../bulk.ts'
+import { type Touched, touchedByIds, touchedByLedger, union } from '../changes/scopes.ts'
 import type { Copy, Handle } from '../pool.ts'
 import { cursors } from '../schema/index-state.ts'
 import { ledger } from '../schema/ledger.ts'
@@ -84,6 +86,18 @@ export const insertLedger = async (
   const cursor = sql`coalesce((SELECT block_number FROM ${cursors} WHERE chain_id = ${chainId}), -1)`
   await handle.delete(ledger).where(and(eq(ledger.chainId, chainId), gt(ledger.blockNumber, cursor)))
   await copyMany(copy, ledger, { chainId }, await completeRows(handle, chainId, rows))
+}
+
+/** What rows touch that were read again: their activity, and the entities whose rows show their times. */
+export const touchedByRows = async (handle: Handle, chainId: ChainId, rows: readonly LedgerRow[]): Promise<Touched> => {
+  const touched = [touchedByLedger(rows)]
+  const ids = {
+    event: rows.map(({ eventId }) => eventId),
+    deposit: rows.map(({ depositId }) => depositId),
+    position: rows.map(({ positionId }) => positionId),
+  }
+  for (const kind of kinds) touched.push(await touchedByIds(handle, chainId, kind, distinct(ids[kind])))
+  return union(touched)
 }
 
 /** Stores the rows of logs that were read again. A stored row becomes as its log is. Returns those that were not there. */

@@ -5,8 +5,11 @@ import type { FeeRates } from '../../protocol/abi/logs.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import type { FeeRate } from '../../protocol/claim-fees.ts'
 import { entities, type Kind, perKind } from '../../protocol/entities.ts'
+import { ledgerTypes } from '../../protocol/ledger.ts'
 import type { RecordViews } from '../../protocol/records.ts'
 import type { EventViews, Inclusion } from '../../protocol/rows.ts'
+import { settlementLogs } from '../schema/index-state.ts'
+import { ledger } from '../schema/ledger.ts'
 import * as t from '../schema/records.ts'
 import { entityTables } from '../stored.ts'
 
@@ -120,10 +123,38 @@ const own: Readonly<Record<Kind, { readonly fact: readonly Column[]; readonly se
 
 /** The columns of its creation and of its token, which every row has. */
 const common = {
-  created: columnsOf('f', { chainId: events.chainId, blockNumber: events.blockNumber, txHash: events.txHash }),
+  created: columnsOf('f', {
+    chainId: events.chainId,
+    blockNumber: events.blockNumber,
+    blockTimestamp: events.blockTimestamp,
+    txHash: events.txHash,
+    logIndex: events.logIndex,
+  }),
   /** Of the event's fact (`o`) or, in rows of events, of their observation. */
   paymentToken: perKind((kind) => columnsOf(kind === 'event' ? 'e' : 'o', { token: events.paymentToken })),
   token: columnsOf('t', { symbol: t.tokens.symbol, decimals: t.tokens.decimals }),
+}
+
+/** The newest log of a type about a row. It is looked up unless the row's observation has that there is none. */
+const ledgerLogOf = (type: keyof typeof ledgerTypes, id: string, isThere: string): string =>
+  `LEFT JOIN LATERAL (SELECT block_timestamp, tx_hash FROM ledger WHERE chain_id = f.chain_id AND ${id} = f.id
+    AND type = ${ledgerTypes[type].code} ORDER BY block_number DESC LIMIT 1) AS l ON ${isThere}`
+
+/** The log that ended what an entity is for, joined as \`l\`, and its columns: a settlement, a withdrawal, a claim. */
+const ended: Readonly<Record<Kind, { readonly join: string; readonly columns: readonly Column[] }>> = {
+  event: {
+    join: `LEFT JOIN LATERAL (SELECT block_number, tx_hash FROM settlement_logs WHERE chain_id = f.chain_id AND event_id = f.id
+      ORDER BY block_number DESC LIMIT 1) AS l ON coalesce(e.status, 1) <> 0`,
+    columns: columnsOf('l', { settledBlock: settlementLogs.blockNumber, settledTx: settlementLogs.txHash }),
+  },
+  deposit: {
+    join: ledgerLogOf('capital.withdrawn', 'deposit_id', 'coalesce(s.withdrawn, true)'),
+    columns: columnsOf('l', { withdrawnAt: ledger.blockTimestamp, withdrawnTx: ledger.txHash }),
+  },
+  position: {
+    join: ledgerLogOf('payout.claimed', 'position_id', 'coalesce(s.claimed, true)'),
+    columns: columnsOf('l', { claimedAt: ledger.blockTimestamp, claimedTx: ledger.txHash }),
+  },
 }
 
 /** The columns that inclusions are made of: those of the event's observation, then those of its fact. */
@@ -176,7 +207,17 @@ export type ListRow<K extends Kind = Kind> = {
   /** The expiry of an event. */
   readonly expiryDate: string | undefined
   readonly blockNumber: string
+  readonly blockTimestamp: string
   readonly txHash: Hex | null
+  readonly logIndex: string | null
+  /** The log that settled an event; null while it is not settled, and where the log is not known. */
+  readonly settledBlock: string | null | undefined
+  readonly settledTx: Hex | null | undefined
+  /** The same for the withdrawal of a deposit, and for the claim of a position. */
+  readonly withdrawnAt: string | null | undefined
+  readonly withdrawnTx: Hex | null | undefined
+  readonly claimedAt: string | null | undefined
+  readonly claimedTx: Hex | null | undefined
   /** What its record is made of; null before the first observation. */
   readonly views: RecordViews[K] | null
   /** The token of its amounts; null before the first observation of the event. */
@@ -216,7 +257,7 @@ const namesOf = (columns: readonly Column[], alias: string): string =>
  */
 const readerOf = <K extends Kind>(kind: K, shown: ReturnType<typeof shownIn>) => {
   const ofOwn = own[kind]
-  const head = [...common.created, ...common.paymentToken[kind], ...common.token]
+  const head = [...common.created, ...common.paymentToken[kind], ...common.token, ...ended[kind].columns]
   const event = shown.event ? eventOfRow(kind) : []
   const columns = [...head, ...ofOwn.fact, ...ofOwn.seen]
   const all = [...columns, ...event]
@@ -236,7 +277,8 @@ const readerOf = <K extends Kind>(kind: K, shown: ReturnType<typeof shownIn>) =>
     ...(isMember && event.length > 0 ? [lookedUp('event_observations', 'e', 'id = f.event_id', names('e'))] : []),
   ]
   const tokens = `LEFT JOIN tokens t ON t.chain_id = f.chain_id AND t.address = ${isMember ? 'o' : 'e'}.payment_token`
-  const further = [...(isMember ? [lookedUp('events', 'o', 'id = f.event_id', names('o'))] : []), tokens]
+  const member = isMember ? [lookedUp('events', 'o', 'id = f.event_id', names('o'))] : []
+  const further = [...member, tokens, ended[kind].join]
   return {
     facts: [...new Set([...names('f').split(','), ...(isMember ? ['event_id'] : [])])],
     joins: [...observed, ...further].join(' '),

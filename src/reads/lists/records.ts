@@ -37,19 +37,43 @@ const rowFields = {
     description:
       'The transaction that created it; null when the index found it in the state of the chain and not in a log',
   }),
+  createdAt: UnixSeconds.nullable().meta({
+    description: 'The time it was created at; null when the index found it in the state of the chain and not in a log',
+  }),
+  createdLogIndex: Integer.nullable().meta({
+    description: 'The index of the log in its block that created it; null when `createdTx` is',
+  }),
   ...tokenFields,
   stats: EventStats.optional().meta({ description: "The event's stats; with `include=stats`" }),
   utilization: Utilization.optional().meta({ description: "The event's pool utilization; with `include=utilization`" }),
   range: EventRange.optional().meta({ description: "The event's payout range; with `include=range`" }),
 }
 
-export const EventRow = z.object({ ...EventCore.shape, ...rowFields }).meta({ id: 'EventRow' })
+const UNKNOWN_LOG = 'null before that, and while its log is not known (`meta.completeFrom` of the activity)'
+
+export const EventRow = z
+  .object({
+    ...EventCore.shape,
+    ...rowFields,
+    settledBlock: BlockNumber.nullable().meta({ description: `The block that settled the event; ${UNKNOWN_LOG}` }),
+    settledTx: Hash.nullable().meta({ description: `The transaction that settled the event; ${UNKNOWN_LOG}` }),
+  })
+  .meta({ id: 'EventRow' })
+
 const memberFields = {
   ...rowFields,
   event: EventSummary.optional().meta({ description: 'The event; with `include=event`' }),
 }
 
-export const DepositRow = z.object({ ...Deposit.shape, ...memberFields }).meta({ id: 'DepositRow' })
+export const DepositRow = z
+  .object({
+    ...Deposit.shape,
+    ...memberFields,
+    withdrawnAt: UnixSeconds.nullable().meta({ description: `The time its capital was withdrawn at; ${UNKNOWN_LOG}` }),
+    withdrawnTx: Hash.nullable().meta({ description: `The transaction that withdrew its capital; ${UNKNOWN_LOG}` }),
+  })
+  .meta({ id: 'DepositRow' })
+
 /** Why a position has no value. */
 export const valueReasons = [
   ...valueRefusals,
@@ -76,6 +100,8 @@ export const PositionRow = z
   .object({
     ...Position.shape,
     ...memberFields,
+    claimedAt: UnixSeconds.nullable().meta({ description: `The time its payout was claimed at; ${UNKNOWN_LOG}` }),
+    claimedTx: Hash.nullable().meta({ description: `The transaction that claimed its payout; ${UNKNOWN_LOG}` }),
     payout: Payout.nullable().optional().meta({
       description: 'The payout before and after its fee; null until the event is settled; with `include=payout`',
     }),

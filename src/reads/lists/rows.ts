@@ -32,6 +32,15 @@ const eventFromChain = async (sources: ListSources, { chainId, eventId }: ListRo
 
 type EventOnChain = NonNullable<Awaited<ReturnType<typeof eventFromChain>>>
 
+const time = (seconds: string | null | undefined): number | null => (seconds == null ? null : integer(seconds))
+
+/** What a row shows of the log that settled an event, withdrew a deposit or claimed a position. */
+const endings: Readonly<Record<Kind, (row: ListRow) => object>> = {
+  event: ({ settledBlock, settledTx }) => ({ settledBlock: time(settledBlock), settledTx: settledTx ?? null }),
+  deposit: ({ withdrawnAt, withdrawnTx }) => ({ withdrawnAt: time(withdrawnAt), withdrawnTx: withdrawnTx ?? null }),
+  position: ({ claimedAt, claimedTx }) => ({ claimedAt: time(claimedAt), claimedTx: claimedTx ?? null }),
+}
+
 /** Makes rows of a page from what the index or a node has of them. */
 const createRows = <K extends Kind>(sources: ListSources, { kind, include }: Asked<K>) => {
   const { chains, lists } = sources
@@ -62,9 +71,12 @@ const createRows = <K extends Kind>(sources: ListSources, { kind, include }: Ask
     made.chainId = row.chainId
     made.createdBlock = integer(row.blockNumber)
     made.createdTx = row.txHash
+    made.createdAt = row.txHash === null ? null : integer(row.blockTimestamp)
+    made.createdLogIndex = row.logIndex === null ? null : Number(row.logIndex)
     made.token = token
     made.symbol = symbol
     made.decimals = decimals
+    Object.assign(made, endings[kind](row))
     if (fields.includes('payout')) Object.assign(made, { payout: payout(entity as PositionRecord, row.feeRate) })
     return fields.length === 0 ? made : Object.assign(made, event)
   }

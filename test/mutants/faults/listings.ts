@@ -452,7 +452,7 @@ export const listingsFaults: Faults = {
       ['rows.findLast((row)', 'rows.find((row)'],
       ['needsObservations(filtersOf(query)) ? refreshingOf', 'false ? refreshingOf'],
       ['chainId === undefined || another !== undefined', 'chainId === undefined'],
-      ['value === undefined || name in consistency', 'value === undefined'],
+      ["value === undefined || name === 'format' || name in consistency", "value === undefined || name === 'format'"],
       ['!foundIds.has(String(id))', 'foundIds.has(String(id))'],
       ['    limit: limit + 1,', '    limit,'],
       ['found.rows.length > limit', 'found.rows.length >= limit'],

@@ -6,6 +6,7 @@ import { type ListRow, rowReader } from '../../../src/db/queries/rows.ts'
 import * as tables from '../../../src/db/schema/records.ts'
 import { entityTables } from '../../../src/db/stored.ts'
 import { unavailable } from '../../../src/lib/errors.ts'
+import type { Fact } from '../../../src/protocol/abi/logs.ts'
 import type { Kind } from '../../../src/protocol/entities.ts'
 import { profiles } from '../../../src/protocol/profiles.ts'
 import * as record from '../../../src/protocol/records.ts'
@@ -13,7 +14,7 @@ import type { Inclusion } from '../../../src/protocol/rows.ts'
 import type { DepositRow, EventRow, PositionRow } from '../../../src/reads/lists/records.ts'
 import { rowsOf } from '../../../src/reads/lists/rows.ts'
 import type { ListSources } from '../../../src/reads/lists/sources.ts'
-import { listSources } from '../../support/list-sources.ts'
+import { endings, listSources } from '../../support/list-sources.ts'
 import { blockOf, seedDeposit, seedEvent, seedPosition, seedToken } from '../../support/seed-index.ts'
 
 /* Rows of lists that are made from columns as PostgreSQL returns them. */
@@ -119,9 +120,12 @@ const ofDeposit: Joined = { f: factOf('deposit', deposit), s: depositSeen, e: ev
 const ofEvent = (own: Partial<Joined> = {}): Joined => ({ f: eventFact, e: eventSeen, ...own })
 
 /** The fields of a row that are not in its record. */
-const addedTo = ({ fact }: { readonly fact: { readonly blockNumber: bigint; readonly txHash: string | null } }) => ({
+const addedTo = ({ fact }: { readonly fact: Fact }) => ({
   ...{ chainId: 8453, createdBlock: Number(fact.blockNumber), createdTx: fact.txHash },
+  createdAt: fact.txHash === null ? null : Number(fact.blockTimestamp),
+  createdLogIndex: fact.logIndex,
   ...{ token: seedToken, symbol: 'USDC', decimals: 6 },
+  ...endings[fact.kind],
 })
 
 describe('a row', () => {
@@ -147,7 +151,7 @@ describe('a row', () => {
     expect(rows).toMatchObject([
       { range: record.eventRange(event.seen.range), stats: record.eventStats(event.seen.stats) },
     ])
-    expect(Object.keys(rows[0] ?? {}).slice(-3)).toEqual(['decimals', 'range', 'stats'])
+    expect(Object.keys(rows[0] ?? {}).slice(-3)).toEqual(['settledTx', 'range', 'stats'])
     const all = await read('deposit', [ofDeposit], ['utilization'])
     const utilization = record.utilization({ ...event.seen, time: TIME }, profiles.reference)
     expect(all.rows[0]).toEqual({ ...record.deposit(deposit.seen), ...addedTo(deposit), utilization })

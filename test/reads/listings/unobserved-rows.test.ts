@@ -52,7 +52,10 @@ const positionRow = (own: Partial<ListRow<'position'>> = {}) => listRow('positio
 /** A row without an observation of its own. */
 const unobserved = (own: Partial<ListRow<'position'>> = {}) => positionRow({ views: null, ...own })
 
-const added = { chainId: 8453, createdBlock: 7, createdTx: null, token: seedToken, symbol: 'USDC', decimals: 6 }
+const added = {
+  ...{ chainId: 8453, createdBlock: 7, createdTx: null, createdAt: null, createdLogIndex: null },
+  ...{ token: seedToken, symbol: 'USDC', decimals: 6, claimedAt: null, claimedTx: null },
+}
 
 describe('a row that is not observed yet', () => {
   test.each<[string, Partial<ListRow<'position'>>, Inclusion[]]>([

@@ -1,13 +1,12 @@
 import { and, asc, between, eq, ne, sql } from 'drizzle-orm'
 import type { ChainId } from '../../../protocol/chains.ts'
 import { announce } from '../../changes/changes.ts'
-import { touchedByLedger } from '../../changes/scopes.ts'
 import type { Database } from '../../pool.ts'
 import { logGaps } from '../../schema/index-state.ts'
 import { ledger } from '../../schema/ledger.ts'
 import * as work from '../../schema/work.ts'
 import type { StoredBlock } from '../../stored.ts'
-import { completeRows, type LedgerRow, putLedger } from '../ledger.ts'
+import { completeRows, type LedgerRow, putLedger, touchedByRows } from '../ledger.ts'
 import { holdAnchor, readCursor } from '../progress.ts'
 import { lockRefreshQueue } from '../refresh-queue.ts'
 
@@ -94,5 +93,5 @@ export const saveLedgerPart = (
       .where(eq(audits.chainId, chainId))
     if (repairs.length === 0) return
     await putLedger(handle, chainId, repairs)
-    await announce(handle, chainId, touchedByLedger(repairs))
+    await announce(handle, chainId, await touchedByRows(handle, chainId, repairs))
   })
