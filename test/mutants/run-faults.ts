@@ -1,10 +1,11 @@
+import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { startTestPostgres } from '../support/services.ts'
 import type { Fault, Faults, FaultyFile } from './fault.ts'
 import { repositoryFiles } from './files.ts'
 import { lists } from './lists.ts'
 import { keyOf, openResults } from './results.ts'
-import type { Outcome } from './score.ts'
+import { folderOf, type Outcome } from './score.ts'
 import { createCopy, tryFaults } from './try-faults.ts'
 
 const describeFault = (file: string, [find, replacement]: Fault): string => {
@@ -13,17 +14,47 @@ const describeFault = (file: string, [find, replacement]: Fault): string => {
   return `${line}: ${short(find)} => ${short(replacement) || '(nothing)'}`
 }
 
+/** At most `most` faults of each folder, which the seed chooses, and those that change nothing. */
+const sampleOf = (
+  files: readonly [string, FaultyFile][],
+  { most, seed }: { readonly most: number; readonly seed: string },
+): [string, FaultyFile][] => {
+  const orderOf = (file: string, [find, replacement]: Fault): string =>
+    createHash('sha256').update([seed, file, find, replacement].join('\0')).digest('hex')
+  const folders = [...new Set(files.map(([file]) => folderOf(file)))]
+  const chosen = new Set(
+    folders.flatMap((folder) =>
+      files
+        .filter(([file]) => folderOf(file) === folder)
+        .flatMap(([file, faulty]) => counting(faulty).map((fault) => ({ fault, order: orderOf(file, fault) })))
+        .sort((a, b) => (a.order < b.order ? -1 : 1))
+        .slice(0, most)
+        .map(({ fault }) => fault),
+    ),
+  )
+  return files.map(([file, faulty]) => [
+    file,
+    { ...faulty, faults: faulty.faults.filter((fault) => fault[2] !== undefined || chosen.has(fault)) },
+  ])
+}
+
 /** The faults of a file that change something. */
 const counting = ({ faults }: FaultyFile): Fault[] => faults.filter(([, , same]) => same === undefined)
 
 /**
  * Tries each listed fault of the files that begin with `only`, `jobs` files at a time, each in its own copy of the
  * repository, with one database server for all. Prints each fault as it ends. Results of earlier runs are taken over.
- * A file whose tests fail without a fault is reported, and its faults count as survivors.
+ * A file whose tests fail without a fault is reported, and its faults count as survivors. With a `sample`, only some
+ * faults of each folder are tried.
  */
-export const runFaults = async (only: string, jobs: number): Promise<Outcome[]> => {
+export const runFaults = async (
+  only: string,
+  jobs: number,
+  sample: { readonly most: number; readonly seed: string } | null = null,
+): Promise<Outcome[]> => {
   const results = openResults()
-  const files = lists.flatMap((list: Faults) => Object.entries(list)).filter(([file]) => file.startsWith(only))
+  const listed = lists.flatMap((list: Faults) => Object.entries(list)).filter(([file]) => file.startsWith(only))
+  const files = sample === null ? listed : sampleOf(listed, sample)
   const resultOf = (file: string, fault: Fault, { tests }: FaultyFile) => results.get(keyOf(file, fault, tests))
   const tasks = files.map(([file, faulty]) => ({
     file,

@@ -10,6 +10,7 @@ import { report, scores, shareOf, TARGET } from './score.ts'
  *   npm run mutants                            everything; takes hours, continues where an earlier run ended
  *   npm run mutants -- --only src/db/index     files whose path begins with this
  *   npm run mutants -- --part lists            the listed faults only
+ *   npm run mutants -- --part lists --sample 40   at most 40 of the listed faults of each folder, chosen by --seed
  *   npm run mutants -- --part stryker          the changes that Stryker makes only
  *   npm run mutants -- --jobs 1                faults tried at a time; as many as there are cores unless given
  */
@@ -18,13 +19,16 @@ const { values } = parseArgs({
   options: {
     only: { type: 'string', default: '' },
     part: { type: 'string' },
+    sample: { type: 'string' },
+    seed: { type: 'string', default: '1' },
     jobs: { type: 'string', default: `${availableParallelism()}` },
   },
 })
 
 const jobs = Number(values.jobs)
+const sample = values.sample === undefined ? null : { most: Number(values.sample), seed: values.seed }
 const outcomes = [
-  ...(values.part === 'stryker' ? [] : await runFaults(values.only, jobs)),
+  ...(values.part === 'stryker' ? [] : await runFaults(values.only, jobs, sample)),
   ...(values.part === 'lists' ? [] : await runStryker(values.only, jobs)),
 ]
 console.log(`\n${report(outcomes)}`)

@@ -11,7 +11,8 @@ export const TARGET = 0.9
 
 type Row = { readonly folder: string; readonly noticed: number; readonly all: number; readonly same: number }
 
-const folderOf = (file: string): string => file.split('/').slice(0, -1).join('/')
+/** The folder of a file. */
+export const folderOf = (file: string): string => file.split('/').slice(0, -1).join('/')
 
 const rowOf = (folder: string, outcomes: readonly Outcome[]): Row => {
   const noticed = outcomes.filter(({ result }) => result === 'noticed').length
