@@ -1906,6 +1906,13 @@ export interface components {
                 /** @description Rows whose log is in blocks of which no node has logs any more */
                 pruned: number;
             } | null;
+            /** @description The logs that the activity of the chain lacks. After an upgrade the newest are read first */
+            ledger: {
+                /** @description The block from which on the activity is complete; null when it is complete from the first block */
+                completeFrom: number | null;
+                /** @description Blocks whose logs are still to be read */
+                unreadBlocks: number;
+            } | null;
             /** @description The newest change of the diamond's functions, which may be the deployment. After an upgrade every entity is read again; `observations` shows the progress */
             upgrade: {
                 /** @description Block number */

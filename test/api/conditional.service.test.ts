@@ -164,7 +164,7 @@ test('a process that has lost its notifications serves nothing from the cache un
 
 /** Reorgs that are tried at least; more of them until a tag was found to hold after one. */
 const TRIALS = byForm(3, 100)
-const MOST_TRIALS = byForm(40, 500)
+const MOST_TRIALS = byForm(150, 500)
 /** The most tags that are tried after a reorg, the newest ones. */
 const MOST_TAGS = byForm(20, 60)
 

@@ -129,7 +129,7 @@ test('a follower polls fast while a reader waits, and at once when one begins to
   const wanted = fake.pass(1)
   demand.ask(wanted.number, 1_000)
   await eventually('the index is at the block', async () => (await cursor())?.hash === wanted.hash)
-  expect(demand.isFast()).toBe(false)
+  await eventually('nothing is waited for', () => !demand.isFast())
   demand.ask(null, 1_000)
   await eventually('it polls again and again', () => fake.asked() > 5)
   clock.now += 1_001

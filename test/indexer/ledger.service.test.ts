@@ -2,7 +2,9 @@ import { pino } from 'pino'
 import { getAddress, pad } from 'viem'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { deployedLogsAbi, protocolAbi } from '../../src/abi/protocol.generated.ts'
+import { changesAfter, newestChange } from '../../src/db/changes/changes.ts'
 import type { Lease } from '../../src/db/index/lease.ts'
+import { readLedgerState } from '../../src/db/index/log-gaps.ts'
 import type { Database } from '../../src/db/pool.ts'
 import { auditLedger, compareLedger } from '../../src/indexer/audit/ledger.ts'
 import { createLogGaps } from '../../src/indexer/log-gaps.ts'
@@ -171,6 +173,7 @@ describe('an index that a build without a ledger', () => {
   test('wrote is filled from its newest block down, without reading entities again', async () => {
     const all = await rows()
     await rowsOf(database, 'DELETE FROM ledger; UPDATE cursors SET ledger_number = NULL; DELETE FROM refresh_queue')
+    const since = await database.run(newestChange)
     const stop = new AbortController()
     const { logs } = fake.chain
     const asked: bigint[] = []
@@ -184,10 +187,17 @@ describe('an index that a build without a ledger', () => {
     await createLogGaps({ chain: fake.chain, database, log, now: () => clock.now }).fill(stop.signal)
     expect(asked).toEqual([9n, 7n])
     expect([await gaps(), await completeTo()]).toEqual([['0..10 to 6 ledger only'], -1])
+    const state = () => database.run((handle) => readLedgerState(handle, CHAIN))
+    expect(await state()).toEqual({ completeFrom: 7n, unreadBlocks: 7n })
     await fill()
     expect(await rows()).toEqual(all)
     expect([await gaps(), await completeTo(), await differences()]).toEqual([[], 10, []])
+    expect(await state()).toEqual({ completeFrom: null, unreadBlocks: 0n })
     expect(await rowsOf(database, 'SELECT * FROM refresh_queue')).toEqual([])
+    expect(await rowsOf(database, `SELECT key FROM feed WHERE seq > ${since}`)).toEqual([])
+    expect((await database.run((handle) => changesAfter(handle, since))).every(({ scopes }) => scopes === null)).toBe(
+      true,
+    )
   })
 
   test('continued lacks only the blocks that it wrote', async () => {

@@ -232,7 +232,8 @@ describe('the metrics of an index', () => {
     const audit = { ...healthyAudit, compared: 11n, rounds: 12n, differences: 13n, repaired: 14n }
     const observations = { waiting: 4, oldestSeconds: 7.5 }
     const withoutLog = { pending: 1, absent: 2, pruned: 3, oldestSeconds: 8.5 }
-    expect(await scrape(healthOf({ audit, observations, withoutLog, feesContradiction: 'x' }), 105n)).toEqual({
+    const ledger = { completeFrom: 70n, unreadBlocks: 69n }
+    expect(await scrape(healthOf({ audit, observations, withoutLog, ledger, feesContradiction: 'x' }), 105n)).toEqual({
       ...{ fx_index_block: 99, fx_index_head_block: 100, fx_index_lag_seconds: 2 },
       ...{ fx_index_heartbeat_age_seconds: 0.4, fx_index_look_age_seconds: 0.4 },
       ...{ fx_index_proven_block: 99, fx_index_proven_age_seconds: 2 },
@@ -242,6 +243,7 @@ describe('the metrics of an index', () => {
       fx_index_unknown_logs_total: 0,
       fx_index_start_ahead_blocks: 5,
       fx_index_gap_oldest_seconds: 8.5,
+      fx_index_ledger_unread_blocks: 69,
       ...{
         'fx_index_rows_without_log pending': 1,
         'fx_index_rows_without_log absent': 2,

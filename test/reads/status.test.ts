@@ -34,6 +34,7 @@ test('a healthy index has a status without alarms', () => {
     problem: null,
     observations: { waiting: 1, oldestSeconds: 0 },
     withoutLog: { pending: 0, absent: 0, pruned: 0 },
+    ledger: { completeFrom: null, unreadBlocks: 0 },
     upgrade: { block: 40, transaction: null, at: Date.parse('2026-11-01T00:00:00Z') / 1_000 },
     audit: {
       at: 1_799_999_999,
@@ -142,6 +143,12 @@ test.each([
   expect(statusOf({ withoutLog }).alarms).toEqual([])
   const { pending, absent, pruned } = withoutLog
   expect(statusOf({ withoutLog }).withoutLog).toEqual({ pending, absent, pruned })
+})
+
+test('a ledger that lacks logs is shown from where on it is complete', () => {
+  expect(statusOf({ ledger: { completeFrom: 70n, unreadBlocks: 69n } }).ledger).toEqual({
+    ...{ completeFrom: 70, unreadBlocks: 69 },
+  })
 })
 
 test('rows that lack their log are one alarm with the nodes while none of them serves logs', () => {

@@ -8,6 +8,7 @@ const pages = [
   'csv',
   'errors',
   'event-source',
+  'history',
   'limits',
   'money',
   'pagination',

@@ -47,6 +47,7 @@ export const healthyIndex: IndexHealth = {
   audit: healthyAudit,
   feesContradiction: null,
   observations: { waiting: 1, oldestSeconds: 0.2 },
+  ledger: { completeFrom: null, unreadBlocks: 0n },
   withoutLog: { pending: 0, absent: 0, pruned: 0, oldestSeconds: null },
   upgrade: {
     blockNumber: 40n,

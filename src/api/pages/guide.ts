@@ -52,11 +52,12 @@ const pages: readonly Page[] = [
     covers: /^\/v1\/hedge\/(?:events|positions|deposits|creators)\b/,
   },
   {
-    name: 'csv',
-    title: 'CSV',
-    summary: 'Whole lists and activity for spreadsheets, with amounts in tokens',
+    name: 'history',
+    title: 'History',
+    summary: 'What wallets, events, deposits and positions did, when, and what it cost or paid',
     covers: /^\/v1\/activity$/,
   },
+  { name: 'csv', title: 'CSV', summary: 'Whole lists and activity for spreadsheets, with amounts in tokens' },
   { name: 'limits', title: 'Limits', summary: 'Sizes, rates and times, and what is returned above each' },
 ]
 

@@ -1,7 +1,15 @@
 import type { FeeLog, Hint } from '../../protocol/abi/logs.ts'
 import { kinds } from '../../protocol/entities.ts'
 import { announce } from '../changes/changes.ts'
-import { settlementsScope, type Touched, touchedByIds, touchedByMembers, touching, union } from '../changes/scopes.ts'
+import {
+  settlementsScope,
+  type Touched,
+  touchedByIds,
+  touchedByMembers,
+  touching,
+  touchingAll,
+  union,
+} from '../changes/scopes.ts'
 import type { Database } from '../pool.ts'
 import type { StoredBlock } from '../stored.ts'
 import { completeFees, insertFees } from './fees.ts'
@@ -50,7 +58,9 @@ export const storeGapLogs = (
     }
     await insertFees(handle, chainId, logs.fees)
     const added = await putLedger(handle, chainId, logs.ledger)
-    touched.push(await touchedByRows(handle, chainId, added))
+    // The past of a whole chain would be news for every reader of the feed.
+    if (gap.ledgerOnly && added.length > 0) touched.push(touchingAll(null))
+    else touched.push(await touchedByRows(handle, chainId, added))
     // No read waits for the refresh: the logs may be old.
     if (!gap.ledgerOnly) await writeHints(handle, chainId, logs.hints, null)
     const settled = idsIn(logs.hints, 'event')

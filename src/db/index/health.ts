@@ -3,7 +3,7 @@ import type { Database } from '../pool.ts'
 import { readAudit } from './audit/runs.ts'
 import { readFeesContradiction } from './fees.ts'
 import { readHeartbeat } from './heartbeat.ts'
-import { readLogGaps } from './log-gaps.ts'
+import { readLedgerState, readLogGaps } from './log-gaps.ts'
 import { readCursor } from './progress.ts'
 import { refreshLag } from './refresh-queue.ts'
 import { lastUpgrade } from './upgrades.ts'
@@ -22,6 +22,8 @@ export const readIndexHealth = async (database: Database, chainId: ChainId) => {
     feesContradiction: await readFeesContradiction(handle, chainId),
     /** The rows that lack their log. */
     withoutLog: await readLogGaps(handle, chainId),
+    /** What the ledger lacks. */
+    ledger: await readLedgerState(handle, chainId),
     /** The newest change of the diamond's functions. */
     upgrade: await lastUpgrade(handle, chainId),
   }))

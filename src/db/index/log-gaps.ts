@@ -247,3 +247,17 @@ export const readLogGaps = async (handle: Handle, chainId: ChainId) => {
   const { pending = 0, absent = 0, pruned = 0 } = rows[0] ?? {}
   return { pending, absent, pruned, oldestSeconds: open?.oldestSeconds ?? null }
 }
+
+/**
+ * What the ledger of a chain lacks: the block from which on it is complete, null when it is complete from the first, and
+ * how many blocks are still to be read.
+ */
+export const readLedgerState = async (handle: Handle, chainId: ChainId) => {
+  const { rows } = await handle.execute<{ low: string | null; unread: string | null }>(sql`SELECT
+      CASE WHEN ledger_number IS DISTINCT FROM block_number THEN coalesce(max(unread_to), block_number) + 1 END AS low,
+      sum(unread_to - from_block + 1) AS unread
+    FROM ${cursors} LEFT JOIN ${logGaps} USING (chain_id) WHERE chain_id = ${chainId} AND coalesce(state, 'open') <> 'absent'
+    GROUP BY ledger_number, block_number`)
+  const { low = null, unread = null } = rows[0] ?? {}
+  return { completeFrom: low === null ? null : BigInt(low), unreadBlocks: BigInt(unread ?? 0) }
+}

@@ -62,6 +62,11 @@ const rows: readonly Row[] = [
     'Whether the fee rates of the protocol contradict those that its logs set: 1 or 0',
     (it) => (it.feesContradiction === null ? 0 : 1),
   ],
+  [
+    'fx_index_ledger_unread_blocks',
+    'Blocks whose logs the ledger lacks, because they are still to be read or no node has them',
+    (it) => it.ledger.unreadBlocks,
+  ],
   ['fx_audit_age_seconds', 'Time since the audit last compared rows', (it) => ageOf(it.audit?.auditedAt)],
   [
     'fx_index_start_ahead_blocks',

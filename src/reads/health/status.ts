@@ -4,7 +4,7 @@ import { type AuditedTable, auditedTables, type Comparison, columnsOf } from '..
 import type { IndexHealth } from '../../db/index/health.ts'
 import type { Heartbeat, NodeStatus as Nodes } from '../../db/index/heartbeat.ts'
 import { type ChainId, OfChain } from '../../protocol/chains.ts'
-import { Integer, UnixSeconds } from '../../protocol/fields/response-fields.ts'
+import { clamped, Integer, UnixSeconds } from '../../protocol/fields/response-fields.ts'
 import { ENDPOINT_LAGGING_SECONDS, lagOfHealth } from '../lag/lag.ts'
 import { Check, type CheckResult } from './checks.ts'
 import { alarmsOf, provenAgeOf, stateOf, states } from './health.ts'
@@ -75,6 +75,15 @@ const WithoutLog = z
       'The events, deposits and positions that were read without their log. Their transaction is null, and fees that depend on it are unknown. A restart of the worker requests absent and pruned logs again',
   })
 
+const LedgerState = z
+  .object({
+    completeFrom: Integer.nullable().meta({
+      description: 'The block from which on the activity is complete; null when it is complete from the first block',
+    }),
+    unreadBlocks: Integer.meta({ description: 'Blocks whose logs are still to be read' }),
+  })
+  .meta({ description: 'The logs that the activity of the chain lacks. After an upgrade the newest are read first' })
+
 export const ChainStatus = z
   .object({
     chainId: OfChain,
@@ -105,6 +114,7 @@ export const ChainStatus = z
       .nullable()
       .meta({ description: 'The entities that are queued to be read again' }),
     withoutLog: WithoutLog.nullable(),
+    ledger: LedgerState.nullable(),
     upgrade: Upgrade.nullable(),
     audit: Audit.nullable(),
     endpoints: z
@@ -205,6 +215,10 @@ export const chainStatus = (chain: {
       pending: health.withoutLog.pending,
       absent: health.withoutLog.absent,
       pruned: health.withoutLog.pruned,
+    },
+    ledger: health && {
+      completeFrom: health.ledger.completeFrom === null ? null : clamped(health.ledger.completeFrom),
+      unreadBlocks: clamped(health.ledger.unreadBlocks),
     },
     upgrade: health?.upgrade
       ? {

@@ -716,7 +716,7 @@ export const dbFaults: Faults = {
       ['    if (!gap.ledgerOnly) await writeHints(handle, chainId, logs.hints, null)\n', ''],
       ['if (!gap.ledgerOnly) await writeHints', 'await writeHints'],
       ['    await completeLedger(handle, chainId)\n', ''],
-      ['    touched.push(await touchedByRows(handle, chainId, added))\n', ''],
+      ['    else touched.push(await touchedByRows(handle, chainId, added))\n', ''],
       ['> 0) touched.push(touching(settlementsScope))', '< 0) touched.push(touching(settlementsScope))'],
       ["const settled = idsIn(logs.hints, 'event')", 'const settled: bigint[] = []'],
       ['await writeHints(handle, chainId, logs.hints, null)', 'await writeHints(handle, chainId, logs.hints, 0n)'],
