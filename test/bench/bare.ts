@@ -41,33 +41,43 @@ const address = (text = ''): Address => {
 const utf8 = (text = ''): string => Buffer.from(text.slice(2), 'hex').toString()
 
 /** What rows of all kinds have: the columns before those of the kind. */
-const common = ([chain, block, tx = '', token]: Texts) => ({
+const common = ([chain, block, time, tx = '', logIndex, token]: Texts) => ({
   ...{ chainId: Number(chain), createdBlock: Number(block), createdTx: `0x${tx.slice(2)}` },
+  ...{ createdAt: Number(time), createdLogIndex: Number(logIndex) },
   ...{ token: address(token), symbol: 'USDC', decimals: 6 },
 })
 
+/** The columns before those of the kind: those of `common`, and the two of the log that ended the row. */
+const COMMON = 10
+
+const timeOf = (text: string | null | undefined): number | null => (text == null ? null : Number(text))
+const hashOf = (text: string | null | undefined): string | null => (text == null ? null : `0x${text.slice(2)}`)
+
 const position = (texts: Texts): object => {
-  const [, , , , , , id, eventId, hedger, notional, premiumPaid, platformFeePaid, payout, status, claimed] = texts
+  const [id, eventId, hedger, notional, premiumPaid, platformFeePaid, payout, status, claimed] = texts.slice(COMMON)
   return {
     ...common(texts),
     ...{ id: Number(id), eventId: Number(eventId), hedger: address(hedger), notional, premiumPaid, platformFeePaid },
     ...{ payoutAmount: status === '0' ? '0' : payout, status: Number(status), claimed: claimed?.[0] === 't' },
     statusText: statusText('position', Number(status)),
+    ...{ claimedAt: timeOf(texts[8]), claimedTx: hashOf(texts[9]) },
   }
 }
 
 const deposit = (texts: Texts): object => {
-  const [, , , , , , id, eventId, lp, amount, shares, , premiumsClaimed = 0, pending = 0, withdrawn] = texts
+  const [id, eventId, lp, amount, shares, , premiumsClaimed = 0, pending = 0, withdrawn] = texts.slice(COMMON)
   return {
     ...common(texts),
     ...{ id: Number(id), eventId: Number(eventId), lp: address(lp), amount, shares, premiumsClaimed },
     premiumsEarned: (BigInt(premiumsClaimed) + BigInt(pending)).toString(),
     withdrawn: withdrawn?.[0] === 't',
+    ...{ withdrawnAt: timeOf(texts[8]), withdrawnTx: hashOf(texts[9]) },
   }
 }
 
 const event = (texts: Texts): object => {
-  const [id, creator, underlying, strike, premiumRate, expiry, name, payoutCap, initialRate, ...state] = texts.slice(6)
+  const [id, creator, underlying, strike, premiumRate, expiry, name, payoutCap, initialRate, ...state] =
+    texts.slice(COMMON)
   const [strikeAbove, token, status, poolOpen, allowExternalLp] = state
   return {
     ...common(texts),
@@ -76,6 +86,7 @@ const event = (texts: Texts): object => {
     ...{ strikeAbove: strikeAbove?.[0] === 't', poolOpen: poolOpen?.[0] === 't' },
     ...{ allowExternalLp: allowExternalLp?.[0] === 't', paymentToken: address(token) },
     ...{ status: Number(status), statusText: statusText('event', Number(status)) },
+    ...{ settledBlock: timeOf(texts[8]), settledTx: hashOf(texts[9]) },
   }
 }
 

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { addresses } from '../../src/db/queries/listings.ts'
 import { rowReader, tables } from '../../src/db/queries/rows.ts'
 import { type Kind, kinds } from '../../src/protocol/entities.ts'
+import { ledgerTypes } from '../../src/protocol/ledger.ts'
 import { walletOf } from '../support/seed-index.ts'
 import { asText, bareRow } from './bare.ts'
 import { chainId, from, planOf, ROWS } from './million.ts'
@@ -29,6 +30,13 @@ const joins: Readonly<Record<Kind, string>> = {
   position: 'JOIN position_observations s USING (chain_id, id)',
 }
 
+/** The log that ended a row. */
+const ended: Readonly<Record<Kind, string>> = {
+  event: 'LEFT JOIN settlement_logs l ON l.chain_id = f.chain_id AND l.event_id = f.id',
+  deposit: `LEFT JOIN ledger l ON l.chain_id = f.chain_id AND l.deposit_id = f.id AND l.type = ${ledgerTypes['capital.withdrawn'].code}`,
+  position: `LEFT JOIN ledger l ON l.chain_id = f.chain_id AND l.position_id = f.id AND l.type = ${ledgerTypes['payout.claimed'].code}`,
+}
+
 /** The rows of a kind: the kind, and the columns that the service reads, as texts. */
 const textOf = (kind: Kind, width: number): string => {
   const { expressions } = rowReader(kind, [])
@@ -40,7 +48,7 @@ const textOf = (kind: Kind, width: number): string => {
         LEFT JOIN tokens t ON t.chain_id = f.chain_id AND t.address = o.payment_token`
   const { facts, owner } = tables[kind]
   return `SELECT '${kind}', ${texts.join()} FROM unnest($2::bytea[]) AS w (by)
-    JOIN ${facts} f ON f.chain_id = $1 AND f.${owner} = w.by ${joins[kind]} ${token}`
+    JOIN ${facts} f ON f.chain_id = $1 AND f.${owner} = w.by ${joins[kind]} ${token} ${ended[kind]}`
 }
 
 const width = Math.max(...kinds.map((kind) => rowReader(kind, []).expressions.length))
