@@ -84,3 +84,15 @@ export const freshnessHeaderNames = [
   'X-Block-Timestamp',
   'X-Stale',
 ] as const satisfies Operation['headers']
+
+/** The headers of every page of a list of the index. */
+export const listHeaderNames = [
+  ...freshnessHeaderNames,
+  'X-Index-Lag',
+  'X-Transaction',
+  'Link',
+  'ETag',
+  'Cache-Control',
+  'Vary',
+  'Server-Timing',
+] as const satisfies Operation['headers']

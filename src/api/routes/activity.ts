@@ -9,7 +9,7 @@ import { clientOf } from '../client.ts'
 import { type CsvAnswers, chooseFormat } from '../csv/answers.ts'
 import { tableOf } from '../csv/columns.ts'
 import { linkHeader } from '../link.ts'
-import { freshnessHeaderNames, type Operation, route } from '../operation.ts'
+import { listHeaderNames, type Operation, route } from '../operation.ts'
 import { type CachedRoutes, LAG_MAX_AGE_MS, REVALIDATE } from '../response-cache/cache.ts'
 import { markReverted } from '../reverted.ts'
 
@@ -20,16 +20,7 @@ const operation: Operation = {
   summary: 'List activity',
   description:
     'Returns what happened, one row for each log of the protocol, newest first by default. Paginate with `meta.nextCursor`: the pages contain every row that existed at the first page exactly once, and none of a later block.',
-  headers: [
-    ...freshnessHeaderNames,
-    'X-Index-Lag',
-    'X-Transaction',
-    'Link',
-    'ETag',
-    'Cache-Control',
-    'Vary',
-    'Server-Timing',
-  ],
+  headers: listHeaderNames,
   csv: () => table,
 }
 

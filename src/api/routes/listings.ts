@@ -8,7 +8,7 @@ import { clientOf } from '../client.ts'
 import { type CsvAnswers, chooseFormat } from '../csv/answers.ts'
 import { tableOf } from '../csv/columns.ts'
 import { linkHeader } from '../link.ts'
-import { freshnessHeaderNames, listingEnvelope, type Operation, route } from '../operation.ts'
+import { listHeaderNames, listingEnvelope, type Operation, route } from '../operation.ts'
 import { type CachedRoutes, LAG_MAX_AGE_MS, REVALIDATE } from '../response-cache/cache.ts'
 import { markReverted } from '../reverted.ts'
 
@@ -26,16 +26,7 @@ export const listingRoutes: CachedRoutes<{ readonly sources: ListSources; readon
       summary,
       description:
         'Returns a paginated list from the index, by default in order of creation, newest first. Paginate with `meta.nextCursor`: the pages contain every row that existed at the first page exactly once, and none that was created later.',
-      headers: [
-        ...freshnessHeaderNames,
-        'X-Index-Lag',
-        'X-Transaction',
-        'Link',
-        'ETag',
-        'Cache-Control',
-        'Vary',
-        'Server-Timing',
-      ],
+      headers: listHeaderNames,
       csv: (include) => tableOf(name, row, shownFields(include)),
     }
     app.get<{ Querystring: Parameters<typeof pageFor>[2] }>(

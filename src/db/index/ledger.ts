@@ -1,15 +1,14 @@
 import { and, eq, getTableColumns, gt, inArray, sql } from 'drizzle-orm'
-import type { Hex } from 'viem'
 import type { LedgerLog } from '../../protocol/abi/ledger-logs.ts'
 import type { ChainId } from '../../protocol/chains.ts'
-import { kinds } from '../../protocol/entities.ts'
+import { type Kind, kinds } from '../../protocol/entities.ts'
 import { ledgerType, ledgerTypeNames, ledgerTypes } from '../../protocol/ledger.ts'
 import { copyMany, insertMany } from '../bulk.ts'
 import { type Touched, touchedByIds, touchedByLedger, union } from '../changes/scopes.ts'
 import type { Copy, Handle } from '../pool.ts'
 import { cursors } from '../schema/index-state.ts'
 import { ledger } from '../schema/ledger.ts'
-import { deposits, events, positions } from '../schema/records.ts'
+import { entityTables, type FactRow, rowsById } from '../stored.ts'
 import { hasGap } from './log-gaps.ts'
 import type { Dated } from './write.ts'
 
@@ -23,32 +22,6 @@ const byCreator: ReadonlySet<number> = new Set(
 
 const distinct = (ids: readonly (bigint | null)[]): bigint[] => [...new Set(ids.flatMap((id) => id ?? []))]
 
-/** The events of deposits or positions. */
-const eventsOf = async (
-  handle: Handle,
-  chainId: ChainId,
-  table: typeof deposits | typeof positions,
-  ids: readonly bigint[],
-): Promise<Map<bigint, bigint>> => {
-  if (ids.length === 0) return new Map()
-  const { id, eventId } = table
-  const rows = await handle
-    .select({ id, eventId })
-    .from(table)
-    .where(and(eq(table.chainId, chainId), inArray(id, [...ids])))
-  return new Map(rows.map((row) => [row.id, row.eventId]))
-}
-
-const creatorsOf = async (handle: Handle, chainId: ChainId, ids: readonly bigint[]): Promise<Map<bigint, Hex>> => {
-  if (ids.length === 0) return new Map()
-  const { id, creator } = events
-  const rows = await handle
-    .select({ id, creator })
-    .from(events)
-    .where(and(eq(events.chainId, chainId), inArray(id, [...ids])))
-  return new Map(rows.map((row) => [row.id, row.creator]))
-}
-
 /**
  * Adds to rows what their logs do not name: the event of a claim, and the creator who changed a pool. The facts must be
  * stored before.
@@ -59,16 +32,28 @@ export const completeRows = async (
   logs: readonly LedgerRow[],
 ): Promise<readonly LedgerRow[]> => {
   const lacking = logs.filter(({ eventId }) => eventId === null)
-  const ofDeposits = await eventsOf(handle, chainId, deposits, distinct(lacking.map(({ depositId }) => depositId)))
-  const ofPositions = await eventsOf(handle, chainId, positions, distinct(lacking.map(({ positionId }) => positionId)))
   const changed = logs.filter(({ type }) => byCreator.has(type))
-  const creators = await creatorsOf(handle, chainId, distinct(changed.map(({ eventId }) => eventId)))
   if (lacking.length + changed.length === 0) return logs
+  const factsOf = <K extends Kind>(kind: K, ids: readonly (bigint | null)[]) =>
+    rowsById<FactRow<K>>(handle, entityTables[kind].facts, chainId, distinct(ids))
+  const ofDeposits = await factsOf(
+    'deposit',
+    lacking.map(({ depositId }) => depositId),
+  )
+  const ofPositions = await factsOf(
+    'position',
+    lacking.map(({ positionId }) => positionId),
+  )
+  const ofEvents = await factsOf(
+    'event',
+    changed.map(({ eventId }) => eventId),
+  )
   return logs.map((log) => {
     const { depositId, positionId } = log
     if (log.eventId !== null)
-      return byCreator.has(log.type) ? { ...log, wallet: creators.get(log.eventId) ?? null } : log
-    return { ...log, eventId: ofDeposits.get(depositId ?? -1n) ?? ofPositions.get(positionId ?? -1n) ?? null }
+      return byCreator.has(log.type) ? { ...log, wallet: ofEvents.get(log.eventId)?.creator ?? null } : log
+    const member = ofDeposits.get(depositId ?? -1n) ?? ofPositions.get(positionId ?? -1n)
+    return { ...log, eventId: member?.eventId ?? null }
   })
 }
 

@@ -249,15 +249,17 @@ export const readLogGaps = async (handle: Handle, chainId: ChainId) => {
 }
 
 /**
- * What the ledger of a chain lacks: the block from which on it is complete, null when it is complete from the first, and
- * how many blocks are still to be read.
+ * SQL of the block from which on the ledger of a chain has every log, over its cursor `c`; null when it has all of them.
  */
+export const ledgerCompleteFrom = `CASE WHEN c.ledger_number IS DISTINCT FROM c.block_number THEN coalesce((SELECT max(unread_to)
+  FROM log_gaps WHERE log_gaps.chain_id = c.chain_id AND state <> 'absent'), c.block_number) + 1 END`
+
+/** What the ledger of a chain lacks: from where on it is complete, and how many blocks are still to be read. */
 export const readLedgerState = async (handle: Handle, chainId: ChainId) => {
   const { rows } = await handle.execute<{ low: string | null; unread: string | null }>(sql`SELECT
-      CASE WHEN ledger_number IS DISTINCT FROM block_number THEN coalesce(max(unread_to), block_number) + 1 END AS low,
-      sum(unread_to - from_block + 1) AS unread
-    FROM ${cursors} LEFT JOIN ${logGaps} USING (chain_id) WHERE chain_id = ${chainId} AND coalesce(state, 'open') <> 'absent'
-    GROUP BY ledger_number, block_number`)
+      ${sql.raw(ledgerCompleteFrom)} AS low, (SELECT sum(unread_to - from_block + 1) FROM ${logGaps}
+        WHERE ${logGaps.chainId} = c.chain_id AND state <> 'absent') AS unread
+    FROM ${cursors} c WHERE chain_id = ${chainId}`)
   const { low = null, unread = null } = rows[0] ?? {}
   return { completeFrom: low === null ? null : BigInt(low), unreadBlocks: BigInt(unread ?? 0) }
 }

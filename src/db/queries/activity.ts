@@ -2,6 +2,7 @@ import type { Address, Hex } from 'viem'
 import { z } from 'zod'
 import type { ChainId } from '../../protocol/chains.ts'
 import { type LedgerTypeName, ledgerTypeOf, ledgerTypes } from '../../protocol/ledger.ts'
+import { ledgerCompleteFrom } from '../index/log-gaps.ts'
 import type { Database, Statement } from '../pool.ts'
 import { ledger } from '../schema/ledger.ts'
 import { tokens } from '../schema/records.ts'
@@ -120,8 +121,7 @@ const entryOf = (cells: readonly (string | null)[], from: number): ActivityEntry
 
 /** The first block from which on the ledger of a chain has all logs, where it lacks some. */
 const completeFrom = `(SELECT json_agg(json_build_object('chainId', chain_id, 'blockNumber', low::text)) FROM (
-    SELECT chain_id, coalesce((SELECT max(unread_to) FROM log_gaps g WHERE g.chain_id = c.chain_id AND g.state <> 'absent'),
-      c.block_number) + 1 AS low FROM query JOIN cursors c USING (chain_id) WHERE c.ledger_number IS DISTINCT FROM c.block_number) AS lacking)`
+    SELECT chain_id, ${ledgerCompleteFrom} AS low FROM query JOIN cursors c USING (chain_id)) AS ledgers WHERE low IS NOT NULL)`
 
 type Bind = (value: string, type: string) => string
 

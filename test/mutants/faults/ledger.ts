@@ -7,7 +7,7 @@ export const ledgerFaults: Faults = {
     faults: [
       ['byCreator.has(log.type) ?', 'false ?'],
       ['ofDeposits.get(depositId ?? -1n) ?? ofPositions', 'ofPositions'],
-      ['?? ofPositions.get(positionId ?? -1n) ??', '??'],
+      ['?? ofPositions.get(positionId ?? -1n)\n', '\n'],
       ['if (lacking.length + changed.length === 0) return logs', 'if (lacking.length === 0) return logs'],
       ['gt(ledger.blockNumber, cursor)', 'gt(ledger.blockNumber, sql`${cursor} + 1`)'],
       ['ledgerNumber: cursors.blockNumber', 'ledgerNumber: cursors.feesNumber'],

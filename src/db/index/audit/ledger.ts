@@ -27,7 +27,7 @@ export type LedgerPart = {
 export const ledgerEnd = (database: Pick<Database, 'snapshot'>, chainId: ChainId): Promise<StoredBlock | null> =>
   database.snapshot((handle) => readCursor(handle, chainId))
 
-/** Reads the rows of a range of blocks; null when the cursor is not at `cursor` or above it any more. */
+/** Reads the rows of a range of blocks, and completes those of the logs of the same range. */
 export const readLedgerPart = (
   database: Pick<Database, 'snapshot'>,
   chainId: ChainId,
