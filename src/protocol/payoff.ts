@@ -21,7 +21,7 @@ export const width = ({ strike, payoutCap, initialRate }: Range): bigint =>
  * The distance of `settlement` (1e6) into the payout zone, from 0 to `width`. For a single-strike event it is 0 or
  * `width`.
  */
-const move = (range: Range, settlement: bigint): bigint => {
+export const move = (range: Range, settlement: bigint): bigint => {
   const { strike, payoutCap, strikeAbove } = range
   if (payoutCap === 0n) {
     const triggered = strikeAbove ? settlement >= strike : settlement <= strike

@@ -1,0 +1,81 @@
+import type { ProfileName } from '../profiles.ts'
+import { Contradiction, createFold, type EventLog, type Fold, type Terms } from './fold.ts'
+import { rulesOf } from './rules.ts'
+
+/** A log of an event with its block. */
+export type PastLog = EventLog & { readonly blockNumber: bigint }
+
+/** What the views of an event returned at a block, by the names of the fold. */
+type Seen = { readonly [F in keyof ReturnType<Fold['event']>]: NonNullable<ReturnType<Fold['event']>[F]> }
+
+/** What the index and the ledger have of an event. */
+export type EventRecord = {
+  readonly fact: Pick<Terms, 'strike' | 'expiryDate'>
+  /** Its last observation. */
+  readonly seen: Pick<Terms, 'payoutCap' | 'initialRate' | 'strikeAbove'> &
+    Seen & { readonly blockNumber: bigint; readonly blockTimestamp: bigint }
+  readonly creatorLoyaltyRate: bigint | null
+  /** Whether the ledger has all logs since the creation of the event. */
+  readonly isComplete: boolean
+  /** In their order. */
+  readonly logs: readonly PastLog[]
+}
+
+/** Why the state of an event does not follow from its logs. */
+type Inexact = { readonly why: string }
+
+/** The past of an event, which adds up to what the views returned. */
+export type History = {
+  /** The state after the logs up to a block. */
+  at(block: bigint): Fold
+  /** Calls `visit` with the state after each log. */
+  each(visit: (fold: Fold, log: PastLog) => void): void
+}
+
+const termsOf = ({ fact, seen, creatorLoyaltyRate, logs }: EventRecord): Terms => ({
+  strike: fact.strike,
+  expiryDate: fact.expiryDate,
+  payoutCap: seen.payoutCap,
+  initialRate: seen.initialRate,
+  strikeAbove: seen.strikeAbove,
+  creatorLoyaltyRate,
+  allowExternalLp: logs.some(({ type }) => type === 'pool.updated') ? null : seen.allowExternalLp,
+})
+
+/** The first field in which a state differs from what the views returned; undefined without one. */
+const differenceOf = (state: ReturnType<Fold['event']>, seen: Seen): string | undefined =>
+  Object.entries(state).find(([field, value]) => value !== null && value !== seen[field as keyof Seen])?.[0]
+
+/**
+ * Proves that the logs of an event lead to what the views returned at the block of its observation, and to the amounts of
+ * every later log, and gives its past. Of several rules that deployments of a profile can have, those count with which it
+ * holds.
+ */
+export const historyOf = (record: EventRecord, profile: ProfileName): History | Inexact => {
+  const { seen, logs } = record
+  if (!record.isComplete) return { why: 'the ledger does not have all of its logs' }
+  const terms = termsOf(record)
+  let why = ''
+  for (const rules of rulesOf[profile]) {
+    const applied = (upTo: bigint, visit?: (fold: Fold, log: PastLog) => void): Fold => {
+      const fold = createFold(terms, rules)
+      for (const log of logs) {
+        if (log.blockNumber > upTo) break
+        fold.apply(log)
+        visit?.(fold, log)
+      }
+      return fold
+    }
+    try {
+      const last = logs.at(-1)?.blockNumber ?? 0n
+      applied(last)
+      const difference = differenceOf(applied(seen.blockNumber).event(seen.blockTimestamp), seen)
+      if (difference === undefined) return { at: applied, each: (visit) => void applied(last, visit) }
+      why = `its logs lead to another ${difference} than the chain has at block ${seen.blockNumber}`
+    } catch (fault) {
+      if (!(fault instanceof Contradiction)) throw fault
+      why = fault.message
+    }
+  }
+  return { why }
+}
