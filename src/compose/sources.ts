@@ -4,6 +4,7 @@ import { type IndexHealth, readIndexHealth } from '../db/index/health.ts'
 import type { Database } from '../db/pool.ts'
 import { createQueries } from '../db/queries/entities.ts'
 import { createFeedQueries } from '../db/queries/feed.ts'
+import { createHistory } from '../db/queries/history.ts'
 import { createSettlementQueries } from '../db/queries/settlements.ts'
 import type { Reader } from '../db/reader.ts'
 import { type WebhooksHealth, webhooksHealth } from '../db/webhooks/endpoints.ts'
@@ -35,6 +36,7 @@ export const createSources = (
     chains,
     queries: createQueries(database),
     finality: createFinality(chains),
+    history: createHistory(reader),
     lists: createLists({ database: reader, chains }),
     changes,
     settlements: createSettlementQueries(database),

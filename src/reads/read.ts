@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Chain } from '../chain/chain.ts'
 import type { Queries } from '../db/queries/entities.ts'
+import type { History } from '../db/queries/history.ts'
 import { isUnavailable, unavailable } from '../lib/errors.ts'
 import { type ChainId, PathChainId } from '../protocol/chains.ts'
 import { Address20, Bytes32, PathInteger } from '../protocol/fields/request-fields.ts'
@@ -14,6 +15,7 @@ export type Chains = ReadonlyMap<ChainId, Chain>
 export type ReadSources = {
   readonly chains: Chains
   readonly queries: Queries
+  readonly history: History
   /** The largest lag of an index that still answers as the preferred source, in seconds. */
   readonly maxLagSeconds: number
 }
@@ -21,8 +23,11 @@ export type ReadSources = {
 /** The pagination fields of a page of ids. */
 export type PageMeta = { readonly limit: number; readonly hasMore: boolean; readonly nextCursor: string | null }
 
-/** An answer: its data, or the sentence of a 404, and the block and source it comes from. */
-export type Answer<D> = { readonly freshness: Freshness } & (
+/**
+ * An answer: its data, or the sentence of a 404, and the block and source it comes from. One that `isPast` was asked for as
+ * of that block.
+ */
+export type Answer<D> = { readonly freshness: Freshness; readonly isPast?: boolean } & (
   | { readonly data: D; readonly meta?: PageMeta }
   | { readonly missing: string }
 )

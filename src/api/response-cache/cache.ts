@@ -49,6 +49,8 @@ export const REVALIDATE = 'public, no-cache'
 export const LAG_MAX_AGE_MS = 1_000
 /** For settled and final data. The time is short, because an upgrade of the protocol may change even those. */
 export const SETTLED = 'public, max-age=30'
+/** For the state at the end of a final block. */
+export const PAST = 'public, max-age=31536000, immutable'
 
 type Deps = {
   readonly changes: Changes

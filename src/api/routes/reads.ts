@@ -10,7 +10,7 @@ import type { Answer, Read, ReadSources } from '../../reads/read.ts'
 import { clientOf } from '../client.ts'
 import { linkHeader } from '../link.ts'
 import { envelope, freshnessHeaderNames, type Operation, pagedEnvelope, readEnvelope, route } from '../operation.ts'
-import { type CachedRoutes, REVALIDATE, SETTLED } from '../response-cache/cache.ts'
+import { type CachedRoutes, PAST, REVALIDATE, SETTLED } from '../response-cache/cache.ts'
 import { cacheKey } from '../response-cache/key.ts'
 import { markReverted } from '../reverted.ts'
 
@@ -51,7 +51,8 @@ export const readRoutes: CachedRoutes<{
     const described = route(operation, successOf(read), { params: read.params, querystring: read.query })
     app.get<Route>(read.path, described, async (request, reply) => {
       const input = { chainId: defaultChainId, ...request.query, ...request.params }
-      const resource = read.resource?.(input)
+      // The cache follows the present.
+      const resource = 'at' in request.query ? undefined : read.resource?.(input)
       const { chainId } = input
       const client = clientOf(request)
       const atLeast = await (read.paged
@@ -67,7 +68,7 @@ export const readRoutes: CachedRoutes<{
       const run = (): Promise<Answer<unknown>> => (read.paged ? turns.page(client, answerOf) : answerOf())
       // Concurrent requests with one key and version share the answer.
       const answer = await (reading === null || key === null ? run() : singleFlight(`${reading.version} ${key}`, run))
-      const { freshness } = answer
+      const { freshness, isPast = false } = answer
       if (atLeast !== null && (freshness.block?.number ?? 0n) < atLeast.block)
         throw answerTooOld(chainId, atLeast.block, freshness.block)
       reply.headers(freshnessHeaders(freshness))
@@ -75,8 +76,9 @@ export const readRoutes: CachedRoutes<{
       const { data, meta } = answer
       reply.headers(linkHeader(request.url, meta?.nextCursor))
       const isStatic = freshness.source === 'static'
-      const isLasting = isStatic || (await sources.finality.isFinal(chainId, read.settledAt?.(data) ?? 0))
-      reply.header('cache-control', isLasting ? SETTLED : REVALIDATE)
+      const since = isPast ? Number(freshness.block?.timestamp ?? 0) : (read.settledAt?.(data) ?? 0)
+      const isLasting = isStatic || (await sources.finality.isFinal(chainId, since))
+      reply.header('cache-control', isLasting ? (isPast ? PAST : SETTLED) : REVALIDATE)
       cache.tag(request, reply, freshness, Number.POSITIVE_INFINITY)
       if (reverted === undefined) return meta === undefined ? { data } : { data, meta }
       return { data, meta: { ...(read.paged && (meta ?? wholeList)), ...reverted } }

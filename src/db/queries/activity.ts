@@ -197,6 +197,16 @@ const blockAt = (chainId: ChainId, time: bigint): Statement => ({
   values: [chainId, String(time)],
 })
 
+/** The first block of a chain with activity at or after a time in Unix seconds; above all where there is none. */
+export const firstBlockFrom = async (
+  database: Pick<Database, 'rows'>,
+  chainId: ChainId,
+  time: bigint,
+): Promise<bigint> => {
+  const [cells] = await database.rows(blockAt(chainId, time))
+  return BigInt(cells?.[0] ?? 0)
+}
+
 /** Creates the queries of the ledger. All throw `service_unavailable` when the database is out of reach. */
 export const createActivity = (database: Pick<Database, 'rows'>) => ({
   /** The next rows of the ledger, of several chains by the times of their blocks. */
@@ -209,9 +219,5 @@ export const createActivity = (database: Pick<Database, 'rows'>) => ({
       completeFrom: z.array(Lacking).parse(JSON.parse(lacking ?? '[]')),
     }
   },
-  /** The first block of a chain with activity at or after a time in Unix seconds; above all where there is none. */
-  async blockAt(chainId: ChainId, time: bigint): Promise<bigint> {
-    const [cells] = await database.rows(blockAt(chainId, time))
-    return BigInt(cells?.[0] ?? 0)
-  },
+  blockAt: (chainId: ChainId, time: bigint) => firstBlockFrom(database, chainId, time),
 })

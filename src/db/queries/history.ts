@@ -1,6 +1,9 @@
 import { and, eq, getTableColumns, inArray, sql } from 'drizzle-orm'
 import type { Hex } from 'viem'
+import { z } from 'zod'
 import type { ChainId } from '../../protocol/chains.ts'
+import type { Kind } from '../../protocol/entities.ts'
+import type { Moment } from '../../protocol/fields/request-fields.ts'
 import { eventLogTypes } from '../../protocol/history/fold.ts'
 import type { EventRecord, PastLog } from '../../protocol/history/history.ts'
 import { logArgs } from '../../protocol/history/log-args.ts'
@@ -9,6 +12,9 @@ import type { Database } from '../pool.ts'
 import { cursors, logGaps } from '../schema/index-state.ts'
 import { ledger } from '../schema/ledger.ts'
 import { eventObservations, events, feeRates } from '../schema/records.ts'
+import type { StoredBlock } from '../stored.ts'
+import { firstBlockFrom } from './activity.ts'
+import { tables } from './rows.ts'
 
 /**
  * Most logs of an event that are read. The contracts bound the deposits and positions of an event, but not the claims of
@@ -69,11 +75,24 @@ const isComplete = sql<boolean>`${events.logIndex} IS NOT NULL
   AND EXISTS (SELECT FROM ${cursors} WHERE chain_id = ${events.chainId} AND ledger_number = block_number)
   AND NOT EXISTS (SELECT FROM ${logGaps} WHERE chain_id = ${events.chainId} AND state <> 'absent' AND to_block >= ${events.blockNumber})`
 
-/** Creates the query of events with their logs. It throws `service_unavailable` when the database is out of reach. */
-export const createHistory = (database: Pick<Database, 'run'>) => ({
+/** The columns of a block as JSON. */
+const blockJson = "json_build_array(block_number::text, encode(block_hash, 'hex'), block_timestamp::text)"
+
+const Cells = z.tuple([z.string(), z.string(), z.string()]).nullable()
+
+const blockIn = (json: string | null | undefined): StoredBlock | null => {
+  const cells = Cells.parse(JSON.parse(json ?? 'null'))
+  if (cells === null) return null
+  const [number, hash, timestamp] = cells
+  return { number: BigInt(number), hash: hexOf(hash), timestamp: BigInt(timestamp) }
+}
+
+export type History = ReturnType<typeof createHistory>
+
+/** Creates the queries of the past. All throw `service_unavailable` when the database is out of reach. */
+export const createHistory = (database: Pick<Database, 'run' | 'rows'>) => ({
   /** Events with what the ledger has of them, by their ids; absent and unobserved ones are left out. */
-  async events(chainId: ChainId, ids: readonly bigint[]): Promise<ReadonlyMap<bigint, EventRecord>> {
-    if (ids.length === 0) return new Map()
+  async events(chainId: ChainId, ids: readonly bigint[]) {
     const rows = await database.run((handle) =>
       handle
         .select({ fact: events, seen: getTableColumns(eventObservations), loyaltyRate, isComplete, logs })
@@ -84,17 +103,35 @@ export const createHistory = (database: Pick<Database, 'run'>) => ({
         )
         .where(and(eq(events.chainId, chainId), inArray(events.id, [...ids]))),
     )
-    return new Map(
-      rows.map(({ fact, seen, loyaltyRate: rate, logs: cells, isComplete: complete }) => [
-        fact.id,
-        {
-          fact,
-          seen,
-          creatorLoyaltyRate: amountOf(rate),
-          isComplete: complete && (cells?.length ?? 0) <= MAX_LOGS,
-          logs: (cells ?? []).map(logOf),
-        },
-      ]),
-    )
+    return rows.map(({ fact, seen, loyaltyRate: rate, logs: cells, isComplete: complete }) => ({
+      ...{ fact, seen },
+      creatorLoyaltyRate: amountOf(rate),
+      isComplete: complete && (cells?.length ?? 0) <= MAX_LOGS,
+      logs: (cells ?? []).map(logOf),
+    })) satisfies EventRecord[]
+  },
+  /**
+   * The last block with a log of the protocol not after a moment, the first one after it, and the newest indexed block;
+   * null where there is none.
+   */
+  async around(chainId: ChainId, moment: Moment) {
+    const after = 'block' in moment ? moment.block + 1n : await firstBlockFrom(database, chainId, moment.seconds + 1n)
+    const [cells = []] = await database.rows({
+      name: 'blocks around',
+      text: `SELECT (SELECT ${blockJson} FROM ledger WHERE chain_id = $1 AND block_number < $2 ORDER BY block_number DESC LIMIT 1),
+        (SELECT ${blockJson} FROM ledger WHERE chain_id = $1 AND block_number >= $2 ORDER BY block_number LIMIT 1),
+        (SELECT ${blockJson} FROM cursors WHERE chain_id = $1)`,
+      values: [chainId, String(after)],
+    })
+    return { before: blockIn(cells[0]), after: blockIn(cells[1]), tip: blockIn(cells[2]) }
+  },
+  /** Whether the creation of an entity after a block may have been before it: the log of the creation is not known. */
+  async hasUndated(chainId: ChainId, kind: Kind, after: bigint): Promise<boolean> {
+    const [cells] = await database.rows({
+      name: `undated ${kind}s`,
+      text: `SELECT EXISTS (SELECT FROM ${tables[kind].facts} WHERE chain_id = $1 AND tx_hash IS NULL AND block_number > $2)`,
+      values: [chainId, String(after)],
+    })
+    return cells?.[0] === 't'
   },
 })

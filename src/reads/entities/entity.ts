@@ -5,12 +5,16 @@ import { isNoBytes, type NodeError, toServiceError } from '../../chain/rpc/error
 import type { Block } from '../../chain/rpc/requests.ts'
 import type { Outcome } from '../../chain/rpc/transport.ts'
 import type { StoredBlock } from '../../db/stored.ts'
-import { unavailable, upstream } from '../../lib/errors.ts'
+import { isUnavailable, unavailable, upstream } from '../../lib/errors.ts'
 import { type Call, call } from '../../protocol/abi/outputs.ts'
 import { type Deployment, PathChainId } from '../../protocol/chains.ts'
+import type { Moment } from '../../protocol/fields/request-fields.ts'
 import { profiles } from '../../protocol/profiles.ts'
 import { revertOf } from '../../protocol/reverts/decode.ts'
 import { consistency } from '../freshness/consistency.ts'
+import { type At, atField, requireAlone } from '../history/at.ts'
+import { blockAt } from '../history/block-at.ts'
+import { InexactPast } from '../history/past.ts'
 import { type Answer, chainOf, type Input, paramsOf, type Read, type ReadSources, withFallback } from '../read.ts'
 import type { OfChain, Outputs, Subject, Views } from './subjects.ts'
 
@@ -42,7 +46,7 @@ const readViews = async (
 
 /**
  * Calls the named views of a subject (all by default) and the view that shows its existence, in one batch at the pinned
- * head. `time` is that of the block in Unix seconds. A subject is also missing when the proxy lacks one of the views
+ * head, or at the block `at`. `time` is that of the block in Unix seconds. A subject is also missing when the proxy lacks one of the views
  * and deployments of its kind may lack it. Throws as `Chain.readAt` does, and `upstream_error` with the function's name
  * when the proxy lacks another view, and when a view reverts for a subject that exists.
  */
@@ -52,11 +56,12 @@ export const fromChain = async <K extends OfChain, V extends Views<K, V>, N exte
   key: K,
   names: readonly N[] | undefined,
   record: (outputs: Pick<Outputs<V>, N>, time: bigint) => D,
+  at?: Block,
 ): Promise<Answer<D>> => {
   const needed: readonly (keyof V)[] = names ?? (Object.keys(views) as (keyof V)[])
   const requested = existence === undefined ? needed : [...new Set([existence.view, ...needed])]
   const chain = chainOf(sources.chains, key.chainId)
-  return chain.pinned(async (block) => {
+  const read = async (block: Block): Promise<Answer<D>> => {
     const freshness = { source: 'chain', block, stale: false } as const
     const calls = requested.map((name) => views[name](key))
     const outcomes = await readViews(chain, block, calls)
@@ -90,7 +95,8 @@ export const fromChain = async <K extends OfChain, V extends Views<K, V>, N exte
       if (outcome?.ok === false) throw refusal?.(outcome.error) ?? toServiceError(outcome.error)
     }
     return { freshness, data: record(outputs, block.timestamp) }
-  })
+  }
+  return at === undefined ? chain.pinned(read) : read(at)
 }
 
 /**
@@ -116,6 +122,41 @@ const fromDatabase = async <K extends OfChain, V extends Views<K, V>, D>(
   if (existence === undefined || indexed === null) throw unavailable(`chain ${key.chainId} is not indexed yet`)
   return { missing: existence.missing(key), freshness: asOf(indexed) }
 }
+
+/**
+ * Reads a subject as of a moment of the past: from the ledger, or from a node with the state of that block where the
+ * ledger does not lead to it. Throws as `blockAt` does, and `service_unavailable` with the reason when neither has it.
+ */
+const fromPast = async <K extends OfChain, V extends Views<K, V>, N extends keyof V, D>(
+  sources: ReadSources,
+  it: Subject<K, V>,
+  past: NonNullable<Subject<K, V>['past']>,
+  asked: { readonly key: K; readonly at: Moment; readonly names: readonly N[] },
+  record: (outputs: Pick<Outputs<V>, N>, time: bigint) => D,
+): Promise<Answer<D>> => {
+  const { key, at, names } = asked
+  const block = await blockAt(sources, key.chainId, at)
+  const freshness = { source: 'database', block, stale: false } as const
+  try {
+    const outputs = await past(sources, key, block, names)
+    if (outputs === null) return { missing: missingAt(it, key, block), freshness, isPast: true }
+    return { data: record(outputs, block.timestamp), freshness, isPast: true }
+  } catch (fault) {
+    if (!(fault instanceof InexactPast)) throw fault
+    try {
+      return { ...(await fromChain(sources, it, key, names, record, block)), isPast: true }
+    } catch (second) {
+      if (!isUnavailable(second)) throw second
+      throw unavailable(`${fault.message}, and no node has the state of block ${block.number}`, second)
+    }
+  }
+}
+
+const missingAt = <K extends OfChain, V extends Views<K, V>>(
+  { existence }: Subject<K, V>,
+  key: K,
+  { number }: Block,
+): string => `${existence?.missing(key) ?? 'it does not exist'} at block ${number}`
 
 type InputOf<Path extends string, Q extends z.ZodRawShape> = Input<Path, z.output<z.ZodObject<Q>>>
 
@@ -148,19 +189,20 @@ export const entity = <
   },
 ): Omit<Read, 'tag'> => {
   const { data, of, settledAt } = row
-  const { stored, existence, resource } = of
+  const { stored, past, existence, resource } = of
   const ofDefault = !path.includes(':chainId') && {
     chainId: PathChainId.optional().meta({ description: 'The chain; the default chain of the service when omitted' }),
   }
   const read: Omit<Read<InputOf<Path, Q>, D>, 'tag'> = {
     path,
     summary,
-    description:
-      stored === undefined
-        ? 'Reads the chain at one pinned block.'
-        : 'Reads the chain at one pinned block. When no node is in reach, the index answers and the response has `X-Stale: 1`.',
+    description: [
+      'Reads the chain at one pinned block.',
+      ...(stored ? ['When no node is in reach, the index answers and the response has `X-Stale: 1`.'] : []),
+      ...(past ? ['With `at`, the ledger answers as of a past block.'] : []),
+    ].join(' '),
     params: paramsOf(path),
-    query: z.object({ ...ofDefault, ...row.query, ...consistency }),
+    query: z.object({ ...ofDefault, ...row.query, ...(past && atField), ...consistency }),
     data,
     paged: false,
     ...(resource && { resource }),
@@ -169,6 +211,11 @@ export const entity = <
     answer(sources, input) {
       const { deployment } = chainOf(sources.chains, input.chainId)
       const record = (outputs: Pick<Outputs<V>, N>, time: bigint) => row.record(outputs, deployment, input, time)
+      const { at } = input as At
+      if (past !== undefined && at !== undefined) {
+        requireAlone(input, ['minBlock', 'afterTx'])
+        return fromPast(sources, of, past, { key: input, at, names: row.views }, record)
+      }
       const online = () => fromChain(sources, of, input, row.views, record)
       return stored === undefined
         ? online()

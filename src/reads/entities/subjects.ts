@@ -1,5 +1,6 @@
 import { type Address, type Hex, zeroAddress } from 'viem'
 import type { NodeError } from '../../chain/rpc/errors.ts'
+import type { Block } from '../../chain/rpc/requests.ts'
 import * as scope from '../../db/changes/scopes.ts'
 import type { Page, Queries } from '../../db/queries/entities.ts'
 import type { StoredBlock } from '../../db/stored.ts'
@@ -11,6 +12,8 @@ import { entities, entityCalls, type Identity, type Kind, type MemberKind, owner
 import { payoff, payoffOverflows } from '../../protocol/payoff.ts'
 import { revertOf } from '../../protocol/reverts/decode.ts'
 import { type Resource, resourceOf } from '../cache/resources.ts'
+import type { PastSources } from '../history/block-at.ts'
+import { eventAt, pastEvents } from '../history/past.ts'
 
 /** View calls for a key, by the names of their outputs. */
 export type Views<K, V> = Readonly<Record<keyof V, (key: K) => Call>>
@@ -36,9 +39,17 @@ export type Subject<K, V extends Views<K, V>> = {
   readonly refusal?: (error: NodeError) => ServiceError | null
   /** Reads the views' outputs from the index; absent for subjects that only the chain has. */
   stored?(queries: Queries, key: K): Promise<(Outputs<V> & { readonly observedAt: StoredBlock }) | null>
+  /**
+   * Makes the views' outputs at a block from the ledger; null for what does not exist then. `names` are the views that
+   * are needed. Throws `InexactPast`. Absent for subjects that the ledger has no state of.
+   */
+  past?(sources: PastReads, key: K, block: Block, names: readonly (keyof V)[]): Promise<Outputs<V> | null>
   /** The index entries that it depends on; absent when it can change without a change of the index. */
   resource?(key: K): Resource
 }
+
+/** What reads of the past need. */
+type PastReads = PastSources & { readonly queries: Queries }
 
 /** A list of ids: the chain returns the whole list, the index returns pages. */
 export type List<K, V extends Views<K, V>> = Pick<Subject<K, V>, 'views' | 'existence' | 'refusal'> & {
@@ -122,10 +133,18 @@ const { core } = viewsOf('event')
 
 const storedEvent = (queries: Queries, { chainId, id }: OfId) => queries.event(chainId, BigInt(id))
 
+/** The values of an event that its views show and that may not be known. */
+const uncertain = { core: ['allowExternalLp'], stats: ['creatorEarnings'] } as const
+
 export const event = subject<OfId>()({
   views: viewsOf('event'),
   existence: eventExists,
   stored: storedEvent,
+  async past(sources, { chainId, id }, block, names) {
+    const [found] = (await pastEvents(sources, chainId, block, [BigInt(id)])).values()
+    const needed = names.flatMap((name) => (name === 'core' || name === 'stats' ? uncertain[name] : []))
+    return found === undefined ? null : eventAt(found, needed)
+  },
   resource: eventOf,
 })
 
@@ -165,16 +184,34 @@ export const submissions = subject<OfEvent>()({
   existence: { ...eventExists, missing: ({ chainId, eventId }) => eventExists.missing({ chainId, id: eventId }) },
 })
 
+/** The event of a deposit or position at a block. */
+const eventOfMember = async (sources: PastReads, chainId: ChainId, eventId: bigint, block: Block) => {
+  const [event] = (await pastEvents(sources, chainId, block, [eventId])).values()
+  return event?.fold
+}
+
 export const position = subject<OfId>()({
   views: viewsOf('position'),
   existence: existenceOf('position', 'position'),
   stored: (queries, { chainId, id }) => queries.position(chainId, BigInt(id)),
+  async past(sources, { chainId, id }, block) {
+    const now = await sources.queries.position(chainId, BigInt(id))
+    const fold = now && (await eventOfMember(sources, chainId, now.position.eventId, block))
+    const state = fold?.position(BigInt(id))
+    return now && state ? { position: { ...now.position, ...state } } : null
+  },
 })
 
 export const deposit = subject<OfId>()({
   views: viewsOf('deposit'),
   existence: existenceOf('deposit', 'deposit'),
   stored: (queries, { chainId, id }) => queries.deposit(chainId, BigInt(id)),
+  async past(sources, { chainId, id }, block) {
+    const now = await sources.queries.deposit(chainId, BigInt(id))
+    const fold = now && (await eventOfMember(sources, chainId, now.deposit.eventId, block))
+    const state = fold?.deposit(BigInt(id))
+    return now && state ? { deposit: { ...now.deposit, ...state }, pending: state.pending } : null
+  },
 })
 
 /** The ids of an event's members of a kind, by its view and by the index. */

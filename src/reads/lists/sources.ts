@@ -45,7 +45,7 @@ export const createLists = (deps: {
 type Lists = ReturnType<typeof createLists>
 
 /** The sources of lists of whole records. */
-export type ListSources = Pick<ReadSources, 'chains' | 'maxLagSeconds'> & {
+export type ListSources = Pick<ReadSources, 'chains' | 'history' | 'maxLagSeconds'> & {
   readonly lists: Lists
   readonly pricing: Pick<PricingClient, 'values'>
   readonly finality: Pick<FinalityCache, 'finalBlock'>

@@ -1,0 +1,18 @@
+import { invalidField } from '../../lib/errors.ts'
+import { type Moment, QueryMoment } from '../../protocol/fields/request-fields.ts'
+
+/** The parameter of reads that can answer as of a moment of the past. */
+export const atField = {
+  at: QueryMoment.optional().meta({
+    description:
+      'Return the state at the end of the last block not after this moment: a block number, a time in Unix seconds, or an ISO 8601 time. The headers `X-Block-*` name the block',
+  }),
+}
+
+/** Requires that none of these parameters is combined with `at`. */
+export const requireAlone = (query: Readonly<Record<string, unknown>>, names: readonly string[]): void => {
+  const other = names.find((name) => query[name] !== undefined)
+  if (other !== undefined) throw invalidField(other, 'cannot be combined with at, which asks for the past')
+}
+
+export type At = { readonly at?: Moment | undefined }

@@ -1,0 +1,44 @@
+import type { Address } from 'viem'
+import type { Random } from '../../src/sandbox/story/random.ts'
+import { createLedger } from './ledger.ts'
+import { type Action, createRandomActions } from './random-actions.ts'
+import { DAY, type UsedProtocol } from './use-protocol.ts'
+
+/**
+ * A life of events in two tokens by random actions, with changes of fees, settlements and claims.
+ *
+ * @example
+ * const life = startLife(await useProtocol(), createRandom(seed))
+ * await life.live(200)
+ */
+export const startLife = (protocol: UsedProtocol, random: Random) => {
+  const { send, mineAt, now, usdc, dai, deployment } = protocol
+  const ledger = createLedger()
+  const { next, chance } = createRandomActions({ protocol, ledger, tokens: [usdc, dai], random })
+  const eventIds = (): bigint[] => [...ledger.pools.keys()]
+
+  const act = async ([from, name, args]: Action): Promise<void> => {
+    const sent = await send(from, name, args).catch(() => undefined)
+    if (sent === undefined) return
+    ledger.add(sent.logs, name === 'createEvent' ? (args[0] as { readonly paymentToken: Address }).paymentToken : usdc)
+    // Pools begin closed in one profile.
+    if (name === 'createEvent' && deployment.profile === 'deployed')
+      await send(from, 'setPoolSettings', [eventIds().at(-1) ?? 0n, true, chance(90)])
+  }
+
+  return {
+    ledger,
+    eventIds,
+    depositIds: () => [...ledger.pools.values()].flatMap((pool) => pool.depositIds),
+    positionIds: () => [...ledger.pools.values()].flatMap((pool) => pool.positionIds),
+    /** Tries actions, and lets days pass now and then. */
+    async live(steps: number): Promise<void> {
+      for (let step = 0; step < steps; step += 1) {
+        await act(await next())
+        if (chance(4)) await mineAt((await now()) + BigInt(random.int(1, chance(10) ? 100 : 10)) * DAY)
+      }
+    },
+    /** Whether a payout was claimed. */
+    hasClaims: () => [...ledger.pools.values()].some(({ payouts }) => payouts > 0n),
+  }
+}
