@@ -1,7 +1,9 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import type { ChainId } from '../../protocol/chains.ts'
 import type { Changes, Resource } from '../../reads/cache/resources.ts'
+import type { FinalityCache } from '../../reads/freshness/finality.ts'
 import { type Freshness, freshnessHeaders } from '../../reads/freshness/freshness.ts'
 import type { Waits } from '../../reads/freshness/waits.ts'
 import { lagOfReached } from '../../reads/lag/lag.ts'
@@ -51,6 +53,15 @@ export const LAG_MAX_AGE_MS = 1_000
 export const SETTLED = 'public, max-age=30'
 /** For the state at the end of a final block. */
 export const PAST = 'public, max-age=31536000, immutable'
+
+/** Whether no reorg can remove any of these blocks. */
+export const areFinal = async (
+  finality: Pick<FinalityCache, 'isFinal'>,
+  blocks: readonly { readonly chainId: ChainId; readonly blockTimestamp: number | null }[],
+): Promise<boolean> => {
+  const final = await Promise.all(blocks.map((it) => finality.isFinal(it.chainId, it.blockTimestamp ?? 0)))
+  return final.every(Boolean)
+}
 
 type Deps = {
   readonly changes: Changes

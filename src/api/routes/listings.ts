@@ -9,7 +9,7 @@ import { type CsvAnswers, chooseFormat } from '../csv/answers.ts'
 import { tableOf } from '../csv/columns.ts'
 import { linkHeader } from '../link.ts'
 import { listHeaderNames, listingEnvelope, type Operation, route } from '../operation.ts'
-import { type CachedRoutes, LAG_MAX_AGE_MS, REVALIDATE } from '../response-cache/cache.ts'
+import { areFinal, type CachedRoutes, LAG_MAX_AGE_MS, PAST, REVALIDATE } from '../response-cache/cache.ts'
 import { markReverted } from '../reverted.ts'
 
 /** Mounts every list of whole records. */
@@ -43,15 +43,19 @@ export const listingRoutes: CachedRoutes<{ readonly sources: ListSources; readon
           )
         if (request.query.format === 'csv')
           return csv.send(request, reply, tableOf(name, row, shownFields(request.query.include ?? [])), read)
-        const resource = pageResource(kind, request.query)
+        // The cache follows the present.
+        const isPast = request.query.at !== undefined
+        const resource = isPast ? null : pageResource(kind, request.query)
         if (resource !== null && (await cache.check(resource, request, reply))) return reply
         const page = await read()
         const { rows, freshness, isIndexed } = page
         const isLive = showsValues(request.query.include)
         const meta = { ...page.meta, ...reverted }
         const link = linkHeader(request.url, meta.nextCursor)
-        reply.headers({ ...freshnessHeaders(freshness), ...link, 'cache-control': isLive ? 'no-store' : REVALIDATE })
-        if (isIndexed) cache.tag(request, reply, freshness, LAG_MAX_AGE_MS)
+        const isLasting = isPast && (await areFinal(sources.finality, meta.asOf))
+        const caching = isLive ? 'no-store' : isLasting ? PAST : REVALIDATE
+        reply.headers({ ...freshnessHeaders(freshness), ...link, 'cache-control': caching })
+        if (isIndexed && !isPast) cache.tag(request, reply, freshness, LAG_MAX_AGE_MS)
         reply.type('application/json; charset=utf-8')
         return reply.send(JSON.stringify({ data: rows, meta }))
       },

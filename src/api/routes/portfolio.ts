@@ -1,11 +1,13 @@
 import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
 import { ofKind, ofWallet } from '../../db/changes/scopes.ts'
+import { invalidField } from '../../lib/errors.ts'
 import { showsValues } from '../../protocol/rows.ts'
 import { resourceOf } from '../../reads/cache/resources.ts'
 import { afterRefresh, awaitHead, awaitIndex } from '../../reads/freshness/consistency.ts'
 import { freshnessHeaders } from '../../reads/freshness/freshness.ts'
 import type { RevertedMeta } from '../../reads/freshness/reverted.ts'
+import { requireAlone } from '../../reads/history/at.ts'
 import { chainsOf } from '../../reads/lists/resource.ts'
 import type { ListSources } from '../../reads/lists/sources.ts'
 import { balancesOf } from '../../reads/portfolio/balances.ts'
@@ -22,7 +24,7 @@ import {
 import { bytesOf } from '../bytes.ts'
 import { clientOf } from '../client.ts'
 import { freshnessHeaderNames, type Operation, readEnvelope, route } from '../operation.ts'
-import { type CachedRoutes, LAG_MAX_AGE_MS, REVALIDATE } from '../response-cache/cache.ts'
+import { areFinal, type CachedRoutes, LAG_MAX_AGE_MS, PAST, REVALIDATE } from '../response-cache/cache.ts'
 import { markReverted } from '../reverted.ts'
 
 /** Largest body in bytes: a list of 100 wallets and white space. */
@@ -67,6 +69,14 @@ const addBalances = async (sources: ListSources, asked: Parameters<typeof balanc
   })
 }
 
+/** Whether a query is about the past. Then it must not ask for what only the present has. */
+const isAboutPast = (query: z.output<typeof PortfoliosQuery>): boolean => {
+  if (query.at === undefined) return false
+  requireAlone(query, ['minBlock', 'afterTx'])
+  if (isLive(query.include)) throw invalidField('include', 'values and balances cannot be combined with at')
+  return true
+}
+
 /** Mounts the portfolio of one wallet and of several wallets. */
 export const portfolioRoutes: CachedRoutes<{ readonly sources: ListSources }> = async (app, options) => {
   const { sources, waits, turns, cache } = options
@@ -88,17 +98,19 @@ export const portfolioRoutes: CachedRoutes<{ readonly sources: ListSources }> = 
       const live = isLive(query.include)
       // With the summaries of events, a change of any event may change the response, as in lists.
       const scopes = [ofWallet(params.addr), ...(include.length > 0 ? [ofKind('event')] : [])]
-      if (!live && (await cache.check(resourceOf(chainIds, ...scopes), request, reply))) return reply
+      const isPast = isAboutPast(query)
+      if (!live && !isPast && (await cache.check(resourceOf(chainIds, ...scopes), request, reply))) return reply
       const wallets = [params.addr]
-      const asked = { wallets, chainIds, state: query.state, include, atLeast: atLeast?.block ?? null }
+      const asked = { wallets, chainIds, state: query.state, include, atLeast: atLeast?.block ?? null, at: query.at }
       const [found, withBalances] = await Promise.all([
         afterRefresh(waits, client, () => turns.page(client, () => portfoliosOf(sources, asked))),
         query.include?.includes('balances') === true ? addBalances(sources, { ...asked, client, turns }) : null,
       ])
-      reply.header('cache-control', live ? 'no-store' : REVALIDATE)
+      const isLasting = isPast && (await areFinal(sources.finality, found.records[0]?.chains ?? []))
+      reply.header('cache-control', live ? 'no-store' : isLasting ? PAST : REVALIDATE)
       if (withBalances !== null)
         return sendPortfolios(reply, found, found.records.map(withBalances).map(textOf), reverted)
-      if (found.isIndexed) cache.tag(request, reply, found.freshness, LAG_MAX_AGE_MS)
+      if (found.isIndexed && !isPast) cache.tag(request, reply, found.freshness, LAG_MAX_AGE_MS)
       return sendPortfolios(reply, found, found.records.map(textOf), reverted)
     },
   )
@@ -147,7 +159,11 @@ export const portfolioRoutes: CachedRoutes<{ readonly sources: ListSources }> = 
         observed: true,
       })
       const reverted = markReverted(reply, atLeast)
-      const asked = { ...body, chainIds, include: inclusionsOf(query.include), atLeast: atLeast?.block ?? null }
+      isAboutPast(query)
+      const asked = {
+        ...{ ...body, chainIds, include: inclusionsOf(query.include) },
+        ...{ atLeast: atLeast?.block ?? null, at: query.at },
+      }
       const [found, withBalances] = await Promise.all([
         afterRefresh(waits, client, () => turns.long(client, () => portfoliosInParts(sources, asked))),
         query.include?.includes('balances') === true ? addBalances(sources, { ...asked, client, turns }) : null,

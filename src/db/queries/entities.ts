@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, lte, type SQL, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Address, Hex } from 'viem'
 import { unavailable } from '../../lib/errors.ts'
@@ -18,8 +18,14 @@ import {
   storedProtocol,
 } from '../stored.ts'
 
-/** A page of ids after `after`, ascending; from the first id when `after` is null. */
-export type Page = { readonly after: bigint | null; readonly limit: number }
+/**
+ * A page of ids after `after`, ascending; from the first id when `after` is null. With `upTo`, only those that were created
+ * up to that block.
+ */
+export type Page = { readonly after: bigint | null; readonly limit: number; readonly upTo?: bigint }
+
+/** A table of facts. */
+type Dated = Keyed & { readonly blockNumber: PgColumn }
 
 type Values = Record<string, unknown>
 
@@ -41,18 +47,24 @@ export const createQueries = (database: Database) => {
     return row ?? null
   }
 
-  const idsOf = <K>(name: string, table: Keyed, owner: PgColumn) => {
+  const idsOf = <K>(name: string, { facts }: { readonly facts: Dated }, owner: PgColumn) => {
     const isOwned = eq(owner, sql.param(sql.placeholder('key'), owner))
     // LIMIT is a parameter: with a literal, the server chooses a generic plan that sorts.
-    const statement = handle
-      .select({ id: sql`${table.id}`.mapWith(BigInt) })
-      .from(table)
-      .where(and(eq(table.chainId, ofChain), isOwned, gt(table.id, sql.placeholder('after'))))
-      .orderBy(asc(table.id))
-      .limit(sql.placeholder('limit'))
-      .prepare(name)
-    return async (chainId: ChainId, key: K, { after, limit }: Page): Promise<bigint[]> => {
-      const rows = await database.run(() => statement.execute({ chainId, key, after: after ?? -1n, limit }))
+    const statement = (condition: SQL | undefined, called: string) =>
+      handle
+        .select({ id: sql`${facts.id}`.mapWith(BigInt) })
+        .from(facts)
+        .where(and(eq(facts.chainId, ofChain), isOwned, gt(facts.id, sql.placeholder('after')), condition))
+        .orderBy(asc(facts.id))
+        .limit(sql.placeholder('limit'))
+        .prepare(called)
+    const present = statement(undefined, name)
+    const past = statement(lte(facts.blockNumber, sql.placeholder('upTo')), `${name}_up_to`)
+    return async (chainId: ChainId, key: K, { after, limit, upTo }: Page): Promise<bigint[]> => {
+      const values = { chainId, key, after: after ?? -1n, limit }
+      const rows = await database.run(() =>
+        upTo === undefined ? present.execute(values) : past.execute({ ...values, upTo }),
+      )
       return rows.map(({ id }) => id)
     }
   }
@@ -107,12 +119,12 @@ export const createQueries = (database: Database) => {
   return {
     /** Pages of the ids that a wallet owns, by kind. */
     idsByOwner: perKind((kind) =>
-      idsOf<Address>(`${kind}s_by_${entities[kind].owner}`, entityTables[kind].facts, entityTables[kind].owner),
+      idsOf<Address>(`${kind}s_by_${entities[kind].owner}`, entityTables[kind], entityTables[kind].owner),
     ),
     /** Pages of the ids that belong to an event, by kind. */
     idsByEvent: {
-      deposit: idsOf<bigint>('deposits_by_event', t.deposits, t.deposits.eventId),
-      position: idsOf<bigint>('positions_by_event', t.positions, t.positions.eventId),
+      deposit: idsOf<bigint>('deposits_by_event', entityTables.deposit, t.deposits.eventId),
+      position: idsOf<bigint>('positions_by_event', entityTables.position, t.positions.eventId),
     },
     /** The entities that a transaction created in a block above `after`, by kind. */
     createdIn: perKind(createdIn),

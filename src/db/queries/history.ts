@@ -29,6 +29,15 @@ type LogCells = readonly [
   ...[topics: string, data: string],
 ]
 
+/** The creator's share of fees, and the rates of the fees on premiums and on payouts. */
+type RateCells = readonly [loyalty: string, lpProfit: string, payout: string]
+
+const ratesOf = ([loyalty, lpProfit, payout]: RateCells) => ({
+  creatorLoyaltyRate: BigInt(loyalty),
+  lpProfitFeeRate: BigInt(lpProfit),
+  payoutFeeRate: BigInt(payout),
+})
+
 const idOf = (id: number | null): bigint | null => (id === null ? null : BigInt(id))
 const amountOf = (text: string | null): bigint | null => (text === null ? null : BigInt(text))
 const hexOf = (text: string): Hex => `0x${text}`
@@ -62,13 +71,12 @@ const logs = sql<
   FROM (SELECT * FROM ${ledger} WHERE chain_id = ${events.chainId} AND event_id = ${events.id} AND type IN (${sql.raw(codes.join())})
     ORDER BY block_number, log_index LIMIT ${sql.raw(String(MAX_LOGS + 1))}) AS own)`
 
-/** The creator's share of fees that the event of a row keeps from its creation; null where it is not known. */
-const loyaltyRate = sql<
-  string | null
->`(SELECT CASE WHEN fees_contradiction IS NULL AND ${events.blockNumber} <= fees_number THEN
-    (SELECT creator_loyalty_rate FROM ${feeRates} WHERE chain_id = ${events.chainId}
-      AND (block_number, log_index) < (${events.blockNumber}, ${events.logIndex}) ORDER BY block_number DESC, log_index DESC LIMIT 1)
-  END::text FROM ${cursors} WHERE chain_id = ${events.chainId})`
+/** The fee rates that the event of a row keeps from its creation; null where they are not known. */
+const rates = sql<RateCells | null>`(SELECT CASE WHEN fees_contradiction IS NULL AND ${events.blockNumber} <= fees_number THEN
+    (SELECT json_build_array(creator_loyalty_rate::text, lp_profit_fee_rate::text, payout_fee_rate::text) FROM ${feeRates}
+      WHERE chain_id = ${events.chainId} AND (block_number, log_index) < (${events.blockNumber}, ${events.logIndex})
+      ORDER BY block_number DESC, log_index DESC LIMIT 1)
+  END FROM ${cursors} WHERE chain_id = ${events.chainId})`
 
 /** Whether the ledger has all logs since the creation of the event of a row. */
 const isComplete = sql<boolean>`${events.logIndex} IS NOT NULL
@@ -95,7 +103,7 @@ export const createHistory = (database: Pick<Database, 'run' | 'rows'>) => ({
   async events(chainId: ChainId, ids: readonly bigint[]) {
     const rows = await database.run((handle) =>
       handle
-        .select({ fact: events, seen: getTableColumns(eventObservations), loyaltyRate, isComplete, logs })
+        .select({ fact: events, seen: getTableColumns(eventObservations), rates, isComplete, logs })
         .from(events)
         .innerJoin(
           eventObservations,
@@ -103,9 +111,9 @@ export const createHistory = (database: Pick<Database, 'run' | 'rows'>) => ({
         )
         .where(and(eq(events.chainId, chainId), inArray(events.id, [...ids]))),
     )
-    return rows.map(({ fact, seen, loyaltyRate: rate, logs: cells, isComplete: complete }) => ({
+    return rows.map(({ fact, seen, rates: kept, logs: cells, isComplete: complete }) => ({
       ...{ fact, seen },
-      creatorLoyaltyRate: amountOf(rate),
+      rates: kept && ratesOf(kept),
       isComplete: complete && (cells?.length ?? 0) <= MAX_LOGS,
       logs: (cells ?? []).map(logOf),
     })) satisfies EventRecord[]

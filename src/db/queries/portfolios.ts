@@ -213,8 +213,9 @@ const texts = new Map<string, string>()
 
 type PortfolioQuery = {
   readonly wallets: readonly Address[]
-  /** The chains, and how their protocol rounds withdrawals. */
-  readonly chains: readonly (Pick<ListQuery, 'chainId'> & { readonly roundsCapitalUp: boolean })[]
+  /** The chains, how their protocol rounds withdrawals and, for rows that were created up to a block, that block. */
+  readonly chains: readonly (Pick<ListQuery, 'chainId'> &
+    Partial<Pick<ListQuery, 'upTo' | 'now'>> & { readonly roundsCapitalUp: boolean })[]
   readonly activeOnly: boolean
   /** What rows show in addition, where their kind can. */
   readonly include: readonly Inclusion[]

@@ -231,6 +231,12 @@ export type ListRow<K extends Kind = Kind> = {
   event(): EventViews | null
 }
 
+/** The row with other values of its observation and of its event. */
+export const withState = <K extends Kind>(kind: K, row: ListRow<K>, state: object, event: EventViews): ListRow<K> => {
+  const fields = { ...row, ...state }
+  return Object.assign(fields, { views: viewsOf[kind](fields as unknown as Fields[K]), event: () => event })
+}
+
 /** A text of each column of a statement's row. */
 export type Cells = readonly (string | null)[]
 

@@ -232,13 +232,15 @@ export const createFold = (terms: Terms, rules: Rules) => {
       const unclaimed = isSettled ? settled : ACTIVE
       return { payoutAmount, status: claimed ? positionStatus.claimed : unclaimed, claimed }
     },
-    /** Payouts that were claimed, and what is left of them is not: sums of the event's logs, before fees. */
-    payoutsClaimed: () => payoutsClaimed,
-    /** What a withdrawal of a deposit's capital pays now, or would pay if the reserve were paid out. */
-    capital(id: bigint): bigint | null {
+    /**
+     * The capital of a deposit: what of it is not withdrawn, and what a withdrawal pays once the reserve is paid out: after
+     * the settlement what it pays, before it the least that it will pay. Null before its creation.
+     */
+    capital(id: bigint) {
       const deposit = deposits.get(id)
       if (deposit === undefined) return null
-      return deposit.withdrawn ? 0n : rules.capital(pool(), deposit)
+      if (deposit.withdrawn) return { deposited: 0n, remaining: 0n }
+      return { deposited: deposit.amount, remaining: rules.capital(pool(), deposit) }
     },
   }
 }

@@ -1,3 +1,4 @@
+import type { FeeRates } from '../abi/logs.ts'
 import type { ProfileName } from '../profiles.ts'
 import { Contradiction, createFold, type EventLog, type Fold, type Terms } from './fold.ts'
 import { rulesOf } from './rules.ts'
@@ -14,7 +15,8 @@ export type EventRecord = {
   /** Its last observation. */
   readonly seen: Pick<Terms, 'payoutCap' | 'initialRate' | 'strikeAbove'> &
     Seen & { readonly blockNumber: bigint; readonly blockTimestamp: bigint }
-  readonly creatorLoyaltyRate: bigint | null
+  /** The rates that it keeps from its creation; null where they are not known. */
+  readonly rates: Pick<FeeRates, 'creatorLoyaltyRate' | 'lpProfitFeeRate' | 'payoutFeeRate'> | null
   /** Whether the ledger has all logs since the creation of the event. */
   readonly isComplete: boolean
   /** In their order. */
@@ -32,13 +34,13 @@ export type History = {
   each(visit: (fold: Fold, log: PastLog) => void): void
 }
 
-const termsOf = ({ fact, seen, creatorLoyaltyRate, logs }: EventRecord): Terms => ({
+const termsOf = ({ fact, seen, rates, logs }: EventRecord): Terms => ({
   strike: fact.strike,
   expiryDate: fact.expiryDate,
   payoutCap: seen.payoutCap,
   initialRate: seen.initialRate,
   strikeAbove: seen.strikeAbove,
-  creatorLoyaltyRate,
+  creatorLoyaltyRate: rates?.creatorLoyaltyRate ?? null,
   allowExternalLp: logs.some(({ type }) => type === 'pool.updated') ? null : seen.allowExternalLp,
 })
 

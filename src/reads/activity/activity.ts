@@ -11,6 +11,7 @@ import type { Token } from '../../protocol/tokens.ts'
 import { type Resource, resourceOf } from '../cache/resources.ts'
 import { type ChainCursor, decodeCursor, encodeCursor } from '../cursor.ts'
 import type { Provenance } from '../freshness/freshness.ts'
+import { momentText, requireOneChain } from '../history/at.ts'
 import { asOfTips, cursorsAfter, queriesOf, requireBlock } from '../lists/pages.ts'
 import { DEFAULT_LIMIT } from '../lists/query.ts'
 import { chainsOf } from '../lists/resource.ts'
@@ -21,13 +22,18 @@ import type { Activity, ActivityMeta } from './records.ts'
 /** Everything that selects and orders the activity of a query. */
 const nameOf = (chains: readonly ChainId[], query: ActivityQuery): string => {
   const { wallet, eventId, depositId, positionId, type, from, to, order = 'desc', finality = 'latest' } = query
-  const filters = Object.entries({ wallet, eventId, depositId, positionId, type, from: textOf(from), to: textOf(to) })
+  const filters = Object.entries({
+    wallet,
+    eventId,
+    depositId,
+    positionId,
+    type,
+    from: momentText(from),
+    to: momentText(to),
+  })
   const set = filters.flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`]))
   return ['activity', chains, order, finality, ...set].join(' ')
 }
-
-const textOf = (moment: Moment | undefined): string | undefined =>
-  moment && ('block' in moment ? `block ${moment.block}` : `${moment.seconds} s`)
 
 /** The blocks of each chain between two moments, both inclusive. A block number is of one chain. */
 const windowsOf = (
@@ -35,9 +41,7 @@ const windowsOf = (
   chains: readonly ChainId[],
   { from, to }: Pick<ActivityQuery, 'from' | 'to'>,
 ): Promise<BlockWindow[]> => {
-  for (const [name, moment] of Object.entries({ from, to }))
-    if (moment !== undefined && 'block' in moment && chains.length > 1)
-      throw invalidField(name, 'a block number requires one chainId: use a time, or name the chain')
+  for (const [name, moment] of Object.entries({ from, to })) requireOneChain(name, moment, chains)
   const blockAt = async (chainId: ChainId, moment: Moment, later: bigint): Promise<bigint> =>
     'block' in moment ? moment.block + later : lists.activity.blockAt(chainId, moment.seconds + later)
   return Promise.all(
@@ -148,7 +152,7 @@ export const activityOf = async (
     const last = rows.findLast((row) => row.chainId === chainId)
     return last === undefined ? null : { id: BigInt(last.blockNumber), key: String(last.logIndex) }
   })
-  const { asOf, freshness } = asOfTips(found.tips, cursors, sources.maxLagSeconds)
+  const { asOf, freshness } = asOfTips(found.tips, cursors, sources)
   requireBlock(freshness, { atLeast, cursor, chainIds: chains })
   const completeFrom = found.completeFrom.map((each) => ({ ...each, blockNumber: integer(each.blockNumber) }))
   return {

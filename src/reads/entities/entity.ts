@@ -5,7 +5,7 @@ import { isNoBytes, type NodeError, toServiceError } from '../../chain/rpc/error
 import type { Block } from '../../chain/rpc/requests.ts'
 import type { Outcome } from '../../chain/rpc/transport.ts'
 import type { StoredBlock } from '../../db/stored.ts'
-import { isUnavailable, unavailable, upstream } from '../../lib/errors.ts'
+import { unavailable, upstream } from '../../lib/errors.ts'
 import { type Call, call } from '../../protocol/abi/outputs.ts'
 import { type Deployment, PathChainId } from '../../protocol/chains.ts'
 import type { Moment } from '../../protocol/fields/request-fields.ts'
@@ -14,7 +14,7 @@ import { revertOf } from '../../protocol/reverts/decode.ts'
 import { consistency } from '../freshness/consistency.ts'
 import { type At, atField, requireAlone } from '../history/at.ts'
 import { blockAt } from '../history/block-at.ts'
-import { InexactPast } from '../history/past.ts'
+import { withNodes } from '../history/past.ts'
 import { type Answer, chainOf, type Input, paramsOf, type Read, type ReadSources, withFallback } from '../read.ts'
 import type { OfChain, Outputs, Subject, Views } from './subjects.ts'
 
@@ -137,19 +137,13 @@ const fromPast = async <K extends OfChain, V extends Views<K, V>, N extends keyo
   const { key, at, names } = asked
   const block = await blockAt(sources, key.chainId, at)
   const freshness = { source: 'database', block, stale: false } as const
-  try {
+  const fromLedger = async (): Promise<Answer<D>> => {
     const outputs = await past(sources, key, block, names)
-    if (outputs === null) return { missing: missingAt(it, key, block), freshness, isPast: true }
-    return { data: record(outputs, block.timestamp), freshness, isPast: true }
-  } catch (fault) {
-    if (!(fault instanceof InexactPast)) throw fault
-    try {
-      return { ...(await fromChain(sources, it, key, names, record, block)), isPast: true }
-    } catch (second) {
-      if (!isUnavailable(second)) throw second
-      throw unavailable(`${fault.message}, and no node has the state of block ${block.number}`, second)
-    }
+    if (outputs !== null) return { data: record(outputs, block.timestamp), freshness }
+    return { missing: missingAt(it, key, block), freshness }
   }
+  const answer = await withNodes(fromLedger, () => fromChain(sources, it, key, names, record, block))
+  return { ...answer, isPast: true }
 }
 
 const missingAt = <K extends OfChain, V extends Views<K, V>>(

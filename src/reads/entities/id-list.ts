@@ -1,10 +1,14 @@
 import { z } from 'zod'
 import type { Page } from '../../db/queries/entities.ts'
+import type { Moment } from '../../protocol/fields/request-fields.ts'
 import { PageLimit } from '../../protocol/fields/request-fields.ts'
 import { Id, integer } from '../../protocol/fields/response-fields.ts'
 import { openCursor, sealCursor } from '../cursor.ts'
 import { consistency } from '../freshness/consistency.ts'
 import { indexedBlock, laggingIndex } from '../freshness/freshness.ts'
+import { atField, momentText, requireAlone } from '../history/at.ts'
+import { blockAt } from '../history/block-at.ts'
+import { requireDated, withNodes } from '../history/past.ts'
 import { type Answer, type Input, type PageMeta, paramsOf, type Read, type ReadSources, withFallback } from '../read.ts'
 import { fromChain } from './entity.ts'
 import type { List, OfChain, Views } from './subjects.ts'
@@ -30,6 +34,7 @@ const PageQuery = z.object({
       description: `Ids per page, at most ${MAX_IDS}. Without \`limit\` and \`cursor\`, the whole list is returned`,
     }),
   cursor: z.string().optional().meta({ description: '`meta.nextCursor` of the previous page' }),
+  ...atField,
   ...consistency,
 })
 
@@ -57,6 +62,27 @@ const readIndex = async <K extends OfChain, V extends Views<K, V>>(
   return exists ? { freshness, data: ids } : { freshness, missing: existence.missing(key) }
 }
 
+/** Reads a page as of a moment of the past: from the index, or from a node with the state of that block. */
+const readPast = async <K extends OfChain, V extends Views<K, V>>(
+  sources: ReadSources,
+  list: List<K, V>,
+  key: K,
+  page: Page,
+  at: Moment,
+): Promise<Answer<bigint[]>> => {
+  const block = await blockAt(sources, key.chainId, at)
+  const fromIndex = async (): Promise<Answer<bigint[]>> => {
+    await requireDated(sources, key.chainId, list.kind, block)
+    const freshness = { source: 'database', block, stale: false } as const
+    const data = await list.page(sources.queries, key, { ...page, upTo: block.number })
+    const { existence } = list
+    const exists = data.length > 0 || existence === undefined || (await existence.past(sources, key, block)) !== null
+    return exists ? { freshness, data } : { freshness, missing: `${existence.missing(key)} at block ${block.number}` }
+  }
+  const fromNode = () => fromChain(sources, list, key, undefined, (outputs) => pageOf(list.whole(outputs), page), block)
+  return { ...(await withNodes(fromIndex, fromNode)), isPast: true }
+}
+
 /** The path of the list with its parameters filled in, which names the list in its cursors. */
 const fill = (path: string, input: Readonly<Record<string, unknown>>): string =>
   path.replace(/:(\w+)/g, (_, name: string) => String(input[name]))
@@ -75,7 +101,7 @@ export const idList = <const Path extends `/${string}`, V extends Views<Input<Pa
     path,
     summary,
     description:
-      'Returns the ids in ascending order. Reads the index. When the index is out of reach or lags, the chain answers and the response has `X-Stale: 1`.',
+      'Returns the ids in ascending order. Reads the index. When the index is out of reach or lags, the chain answers and the response has `X-Stale: 1`. With `at`, the index answers as of a past block.',
     params: paramsOf(path),
     query: PageQuery,
     data: Ids,
@@ -83,7 +109,8 @@ export const idList = <const Path extends `/${string}`, V extends Views<Input<Pa
     resource: list.resource,
     ...(list.existence && { missing: list.existence.missing }),
     async answer(sources, input) {
-      const filter = fill(path, input)
+      const { at } = input
+      const filter = [fill(path, input), ...(at ? [momentText(at)] : [])].join(' at ')
       const limit = input.limit ?? MAX_IDS
       // One id more than the page shows whether another page follows.
       const page = {
@@ -91,13 +118,15 @@ export const idList = <const Path extends `/${string}`, V extends Views<Input<Pa
         limit: limit + 1,
       }
 
+      if (at !== undefined) requireAlone(input, ['minBlock', 'afterTx'])
       const indexed = (maxLagSeconds: number) => () => readIndex(sources, list, input, page, maxLagSeconds)
       const whole = () => fromChain(sources, list, input, undefined, (outputs) => pageOf(list.whole(outputs), page))
-      const first = await withFallback(() => withFallback(indexed(sources.maxLagSeconds), whole), indexed(Infinity))
-      const answer =
-        'missing' in first && first.freshness.source === 'database'
-          ? await withFallback(whole, async () => first)
-          : first
+      const present = async (): Promise<Answer<bigint[]>> => {
+        const first = await withFallback(() => withFallback(indexed(sources.maxLagSeconds), whole), indexed(Infinity))
+        const isUnknown = 'missing' in first && first.freshness.source === 'database'
+        return isUnknown ? withFallback(whole, async () => first) : first
+      }
+      const answer = at === undefined ? await present() : await readPast(sources, list, input, page, at)
       if ('missing' in answer) return answer
 
       const hasMore = answer.data.length > limit
@@ -106,8 +135,7 @@ export const idList = <const Path extends `/${string}`, V extends Views<Input<Pa
       const nextCursor = hasMore && last !== undefined ? sealCursor(filter, last.toString()) : null
       const meta: PageMeta = { limit, hasMore, nextCursor }
       const asksForPages = input.limit !== undefined || input.cursor !== undefined
-      const { freshness } = answer
-      return { freshness, data: ids.map(integer), ...((asksForPages || hasMore) && { meta }) }
+      return { ...answer, data: ids.map(integer), ...((asksForPages || hasMore) && { meta }) }
     },
   }
   return read

@@ -13,7 +13,7 @@ import { payoff, payoffOverflows } from '../../protocol/payoff.ts'
 import { revertOf } from '../../protocol/reverts/decode.ts'
 import { type Resource, resourceOf } from '../cache/resources.ts'
 import type { PastSources } from '../history/block-at.ts'
-import { eventAt, pastEvents } from '../history/past.ts'
+import { eventAt, pastEvent } from '../history/past.ts'
 
 /** View calls for a key, by the names of their outputs. */
 export type Views<K, V> = Readonly<Record<keyof V, (key: K) => Call>>
@@ -58,7 +58,11 @@ export type List<K, V extends Views<K, V>> = Pick<Subject<K, V>, 'views' | 'exis
   readonly existence?: {
     /** Reads the owner of the list from the index; null when the index does not have it. */
     known(queries: Queries, key: K): Promise<object | null>
+    /** The same as of a block; null when it does not exist then. */
+    past(sources: PastReads, key: K, block: Block): Promise<object | null>
   }
+  /** The kind of the entities. */
+  readonly kind: Kind
   resource(key: K): Resource
 }
 
@@ -136,14 +140,23 @@ const storedEvent = (queries: Queries, { chainId, id }: OfId) => queries.event(c
 /** The values of an event that its views show and that may not be known. */
 const uncertain = { core: ['allowExternalLp'], stats: ['creatorEarnings'] } as const
 
+const eventBefore = async (
+  sources: PastReads,
+  { chainId, id }: OfId,
+  block: Block,
+  needed: Parameters<typeof eventAt>[1],
+) => {
+  const found = await pastEvent(sources, chainId, block, BigInt(id))
+  return found && eventAt(found, needed)
+}
+
 export const event = subject<OfId>()({
   views: viewsOf('event'),
   existence: eventExists,
   stored: storedEvent,
-  async past(sources, { chainId, id }, block, names) {
-    const [found] = (await pastEvents(sources, chainId, block, [BigInt(id)])).values()
+  past(sources, key, block, names) {
     const needed = names.flatMap((name) => (name === 'core' || name === 'stats' ? uncertain[name] : []))
-    return found === undefined ? null : eventAt(found, needed)
+    return eventBefore(sources, key, block, needed)
   },
   resource: eventOf,
 })
@@ -184,20 +197,14 @@ export const submissions = subject<OfEvent>()({
   existence: { ...eventExists, missing: ({ chainId, eventId }) => eventExists.missing({ chainId, id: eventId }) },
 })
 
-/** The event of a deposit or position at a block. */
-const eventOfMember = async (sources: PastReads, chainId: ChainId, eventId: bigint, block: Block) => {
-  const [event] = (await pastEvents(sources, chainId, block, [eventId])).values()
-  return event?.fold
-}
-
 export const position = subject<OfId>()({
   views: viewsOf('position'),
   existence: existenceOf('position', 'position'),
   stored: (queries, { chainId, id }) => queries.position(chainId, BigInt(id)),
   async past(sources, { chainId, id }, block) {
     const now = await sources.queries.position(chainId, BigInt(id))
-    const fold = now && (await eventOfMember(sources, chainId, now.position.eventId, block))
-    const state = fold?.position(BigInt(id))
+    const event = now && (await pastEvent(sources, chainId, block, now.position.eventId))
+    const state = event?.fold.position(BigInt(id))
     return now && state ? { position: { ...now.position, ...state } } : null
   },
 })
@@ -208,8 +215,8 @@ export const deposit = subject<OfId>()({
   stored: (queries, { chainId, id }) => queries.deposit(chainId, BigInt(id)),
   async past(sources, { chainId, id }, block) {
     const now = await sources.queries.deposit(chainId, BigInt(id))
-    const fold = now && (await eventOfMember(sources, chainId, now.deposit.eventId, block))
-    const state = fold?.deposit(BigInt(id))
+    const event = now && (await pastEvent(sources, chainId, block, now.deposit.eventId))
+    const state = event?.fold.deposit(BigInt(id))
     return now && state ? { deposit: { ...now.deposit, ...state }, pending: state.pending } : null
   },
 })
@@ -217,7 +224,12 @@ export const deposit = subject<OfId>()({
 /** The ids of an event's members of a kind, by its view and by the index. */
 const eventIds = (kind: MemberKind) => ({
   views: { core, ids: ({ id }: OfId) => call(entities[kind].memberIds.view, [BigInt(id)]) },
-  existence: { ...eventExists, known: storedEvent },
+  existence: {
+    ...eventExists,
+    known: storedEvent,
+    past: (sources: PastReads, key: OfId, block: Block) => eventBefore(sources, key, block, []),
+  },
+  kind,
   whole: ({ ids }: { readonly ids: readonly bigint[] }) => ids,
   page: (queries: Queries, { chainId, id }: OfId, page: Page) => queries.idsByEvent[kind](chainId, BigInt(id), page),
   resource: eventOf,
@@ -225,6 +237,7 @@ const eventIds = (kind: MemberKind) => ({
 
 /** The ids of a kind that a wallet owns. A wallet always exists. */
 const walletIds = (kind: Kind) => ({
+  kind,
   views: { ids: ({ addr }: OfWallet) => call(entities[kind].ownerIds, [addr]) },
   whole: ({ ids }: { readonly ids: readonly bigint[] }) => ids,
   page: (queries: Queries, { chainId, addr }: OfWallet, page: Page) => queries.idsByOwner[kind](chainId, addr, page),

@@ -15,4 +15,14 @@ export const requireAlone = (query: Readonly<Record<string, unknown>>, names: re
   if (other !== undefined) throw invalidField(other, 'cannot be combined with at, which asks for the past')
 }
 
+/** The moment as a text, by which cursors are of one list. */
+export const momentText = (moment: Moment | undefined): string | undefined =>
+  moment && ('block' in moment ? `block ${moment.block}` : `${moment.seconds} s`)
+
+/** Requires that a moment which names a block is of one chain. */
+export const requireOneChain = (name: string, moment: Moment | undefined, chains: readonly unknown[]): void => {
+  if (moment !== undefined && 'block' in moment && chains.length > 1)
+    throw invalidField(name, 'a block number requires one chainId: use a time, or name the chain')
+}
+
 export type At = { readonly at?: Moment | undefined }

@@ -46,26 +46,22 @@ const search = async (
 /**
  * Finds the block of a moment: of a number the block itself, of a time the last block not after it. While no node is in
  * reach, the last block before it with a log of the protocol stands for it: the state at the end of both is the same,
- * except for what changes with time alone. Throws `validation_error` for a moment before the first block of the index,
- * and `service_unavailable` for one that is not indexed yet.
+ * except for what changes with time alone. Throws `validation_error` for a time before the first block of the chain, and
+ * `service_unavailable` for one that is not indexed yet.
  */
 export const blockAt = async (sources: PastSources, chainId: ChainId, moment: Moment): Promise<Block> => {
   const { before, after, tip } = await sources.history.around(chainId, moment)
   if (tip === null) throw unavailable(`chain ${chainId} is not indexed yet`)
-  const first = chainOf(sources.chains, chainId).deployment.startBlock
-  const requireFrom = (isBefore: boolean): void => {
-    if (isBefore) throw invalidField('at', `expected block ${first} of chain ${chainId}, its first, or a later moment`)
-  }
   const ofNodes = async (): Promise<Block | null> => {
     if ('block' in moment) return moment.block === tip.number ? tip : headerOf(sources, chainId, moment.block)
     if (moment.seconds === tip.timestamp) return tip
-    const low = before ?? (await headerOf(sources, chainId, first))
+    const low = before ?? (await headerOf(sources, chainId, 0n))
     if (low === null) return null
-    requireFrom(low.timestamp > moment.seconds)
+    if (low.timestamp > moment.seconds)
+      throw invalidField('at', `expected a time of chain ${chainId}, which began later`)
     return search(sources, chainId, moment.seconds, { low, high: after ?? tip })
   }
   if ('block' in moment) {
-    requireFrom(moment.block < first)
     if (moment.block > tip.number) throw notIndexedYet(chainId, moment.block, tip)
   } else if (moment.seconds > tip.timestamp) throw notIndexedYet(chainId, tip.number + 1n, tip)
   const found = (await ofNodes().catch(nullIfUnavailable)) ?? before

@@ -1,8 +1,10 @@
 import type { Block } from '../../chain/rpc/requests.ts'
 import { blockColumns, type FactRow, type ObservationRow, type Stored, storedEntity } from '../../db/stored.ts'
+import { isUnavailable, unavailable } from '../../lib/errors.ts'
 import type { ChainId } from '../../protocol/chains.ts'
+import type { Kind } from '../../protocol/entities.ts'
 import type { Fold } from '../../protocol/history/fold.ts'
-import { type History, historyOf } from '../../protocol/history/history.ts'
+import { type EventRecord, type History, historyOf } from '../../protocol/history/history.ts'
 import { chainOf } from '../read.ts'
 import type { PastSources } from './block-at.ts'
 
@@ -14,6 +16,7 @@ export type PastEvent = {
   readonly fact: FactRow<'event'>
   /** The present observation. */
   readonly seen: ObservationRow<'event'>
+  readonly rates: EventRecord['rates']
   readonly block: Block
   /** The state at the block. */
   readonly fold: Fold
@@ -23,24 +26,70 @@ export type PastEvent = {
 /** The state at a block is not known from the ledger. A node may have it. */
 export class InexactPast extends Error {}
 
-/** Reads events at a block, by their ids. Absent events are left out. Throws `InexactPast` where their past is not proven. */
+/**
+ * Reads the past from the ledger and, where it is not known from it, from a node. Throws `service_unavailable` with the
+ * reason when neither has it.
+ */
+export const withNodes = async <T>(fromLedger: () => Promise<T>, fromNodes?: () => Promise<T>): Promise<T> => {
+  try {
+    return await fromLedger()
+  } catch (fault) {
+    if (!(fault instanceof InexactPast)) throw fault
+    if (fromNodes === undefined) throw unavailable(fault.message, fault)
+    try {
+      return await fromNodes()
+    } catch (second) {
+      if (!isUnavailable(second)) throw second
+      throw unavailable(`${fault.message}, and no node has the state of the block`, second)
+    }
+  }
+}
+
+/** Reads events at a block, by their ids: those whose past is proven, and why that of the others is not. */
 export const pastEvents = async (
   sources: PastSources,
   chainId: ChainId,
   block: Block,
   ids: readonly bigint[],
-): Promise<ReadonlyMap<bigint, PastEvent>> => {
+): Promise<ReadonlyMap<bigint, PastEvent | InexactPast>> => {
   const { profile } = chainOf(sources.chains, chainId).deployment
   const wanted = [...new Set(ids)]
-  const found = new Map<bigint, PastEvent>()
+  const found = new Map<bigint, PastEvent | InexactPast>()
   for (let from = 0; from < wanted.length; from += EVENTS_AT_ONCE)
     for (const record of await sources.history.events(chainId, wanted.slice(from, from + EVENTS_AT_ONCE))) {
-      const { fact, seen } = record
+      const { fact, seen, rates } = record
       const history = historyOf(record, profile)
-      if ('why' in history) throw new InexactPast(`the past of event ${fact.id} is not known: ${history.why}`)
-      found.set(fact.id, { fact, seen, block, history, fold: history.at(block.number) })
+      found.set(
+        fact.id,
+        'why' in history
+          ? new InexactPast(`the past of event ${fact.id} is not known: ${history.why}`)
+          : { fact, seen, rates, block, history, fold: history.at(block.number) },
+      )
     }
   return found
+}
+
+/** Reads an event at a block; null for an unknown one. Throws `InexactPast`. */
+export const pastEvent = async (
+  sources: PastSources,
+  chainId: ChainId,
+  block: Block,
+  id: bigint,
+): Promise<PastEvent | null> => {
+  const event = (await pastEvents(sources, chainId, block, [id])).get(id)
+  if (event instanceof InexactPast) throw event
+  return event ?? null
+}
+
+/** Requires that the index knows which entities of a kind existed at a block. Throws `InexactPast`. */
+export const requireDated = async (
+  { history }: Pick<PastSources, 'history'>,
+  chainId: ChainId,
+  kind: Kind,
+  { number }: Block,
+): Promise<void> => {
+  if (await history.hasUndated(chainId, kind, number))
+    throw new InexactPast(`the index does not know when some of the ${kind}s of chain ${chainId} were created`)
 }
 
 /** Why a value of an event may not be known. */

@@ -4,9 +4,13 @@ import type { ListingRows } from '../../db/queries/listings.ts'
 import { invalidField } from '../../lib/errors.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import type { Kind } from '../../protocol/entities.ts'
+import { showsValues } from '../../protocol/rows.ts'
 import { type ChainCursor, decodeCursor, encodeCursor } from '../cursor.ts'
 import { consistency } from '../freshness/consistency.ts'
 import { type Provenance, refreshingOf } from '../freshness/freshness.ts'
+import { momentText, requireAlone, requireOneChain } from '../history/at.ts'
+import { blockAt } from '../history/block-at.ts'
+import { rowsAt } from '../history/rows.ts'
 import { chainOf } from '../read.ts'
 import { asOfTips, cursorsAfter, firstQuery, queriesOf, requireBlock } from './pages.ts'
 import { DEFAULT_LIMIT, DepositsQuery, EventsQuery, type ListingQuery, PositionsQuery } from './query.ts'
@@ -63,7 +67,16 @@ const filtersOf = (query: ListingQuery): Filters => {
 const nameOf = (path: string, chains: readonly ChainId[], query: ListingQuery, filters: Filters): string => {
   const { sort = 'created', order = 'desc', finality = 'latest' } = query
   const set = Object.entries(filters).flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`]))
-  return [path, chains, sort, order, finality, ...set].join(' ')
+  const at = query.at && `at ${momentText(query.at)}`
+  return [path, chains, sort, order, at ?? finality, ...set].join(' ')
+}
+
+/** Requires that a query of the past has no parameters that are about the present. */
+const requirePast = (query: ListingQuery): void => {
+  requireAlone(query, ['claimable', 'claimed', 'withdrawn', 'poolOpen', 'capacityFrom', 'state'])
+  requireAlone(query, ['finality', 'minBlock', 'afterTx'])
+  if (showsValues(query.include))
+    throw invalidField('include', 'a value cannot be combined with at, which asks for the past')
 }
 
 /** Makes the rows of a page, and reports the blocks that they are as of. */
@@ -74,10 +87,14 @@ const pageOf = async (
   answer: { readonly found: ListingRows; readonly rows: ListingRows['rows']; readonly cursors: readonly ChainCursor[] },
 ): Promise<Omit<Page, 'meta'> & Pick<ListingMeta, 'asOf'>> => {
   const { found, cursors } = answer
-  const { rows, isIndexed } = await rowsOf(sources, { kind: listing.kind, include: query.include ?? [] }, answer.rows)
+  const asked = { kind: listing.kind, include: query.include ?? [] }
+  const isPast = query.at !== undefined
+  const blocks = isPast ? new Map(cursors.map(({ chainId, bound }) => [chainId, bound])) : null
+  const past = blocks && (await rowsAt(sources, asked, answer.rows, blocks))
+  const { rows, isIndexed } = await rowsOf(sources, asked, past ?? answer.rows, { blocks })
   return {
     rows: rows.filter((row) => row !== null),
-    ...asOfTips(found.tips, cursors, sources.maxLagSeconds),
+    ...asOfTips(found.tips, cursors, { maxLagSeconds: sources.maxLagSeconds, isPast }),
     isIndexed,
     refreshing: needsObservations(filtersOf(query)) ? refreshingOf(found.tips) : [],
   }
@@ -88,7 +105,7 @@ const byIds = async (
   listing: Listing,
   query: ListingQuery & { readonly ids: readonly number[] },
 ): Promise<Page> => {
-  const { ids, chainId: chains = [], include = [], finality, ...others } = query
+  const { ids, chainId: chains = [], include = [], finality, at, ...others } = query
   const [chainId, another] = chains
   if (chainId === undefined || another !== undefined)
     throw invalidField('chainId', 'expected one chain: ids are of one chain')
@@ -96,7 +113,7 @@ const byIds = async (
     value === undefined || name === 'format' || name in consistency ? [] : [name],
   )
   if (notAllowed !== undefined) throw invalidField(notAllowed, 'cannot be combined with ids')
-  const first = await firstQuery(sources, chainId, finality)
+  const first = await firstQuery(sources, chainId, { finality, at: at && (await blockAt(sources, chainId, at)) })
   const found = await sources.lists.listings.byIds({
     kind: listing.kind,
     include,
@@ -113,13 +130,22 @@ const byIds = async (
 /** Reads a page, whatever block it is as of. */
 const anyPage = async (sources: ListSources, listing: Listing, query: ListingQuery): Promise<Page> => {
   const { ids, cursor, limit = DEFAULT_LIMIT, sort = 'created', order = 'desc', include = [], count = false } = query
+  const { at } = query
+  const chains = chainsOf(query.chainId)
+  if (at !== undefined) {
+    requirePast(query)
+    requireOneChain('at', at, chains)
+  }
   if (ids !== undefined) return byIds(sources, listing, { ...query, ids })
 
-  const chains = chainsOf(query.chainId)
   const filters = filtersOf(query)
   const name = nameOf(listing.path, chains, query, filters)
   const previousCursors = cursor === undefined ? [] : decodeCursor(name, chains, cursor)
-  const queries = await queriesOf(sources, chains, { previousCursors, finality: query.finality })
+  const queries = await queriesOf(sources, chains, {
+    previousCursors,
+    finality: query.finality,
+    blockOf: async (chainId) => at && blockAt(sources, chainId, at),
+  })
   const found = await sources.lists.listings.page({
     kind: listing.kind,
     queries: queries.map(({ query }) => query),

@@ -1,3 +1,4 @@
+import type { Block } from '../../chain/rpc/requests.ts'
 import type { ListQuery } from '../../db/queries/listings.ts'
 import type { Tip } from '../../db/queries/tips.ts'
 import { invalidField, unavailable } from '../../lib/errors.ts'
@@ -18,13 +19,13 @@ const nextQuery = ({ chainId, after, bound, rollback }: ChainCursor): ChainQuery
   final: null,
 })
 
-/** The first page of a chain. */
+/** The first page of a chain, up to its newest block, a final one, or the block `at`. */
 export const firstQuery = async (
   sources: { readonly finality: Pick<FinalityCache, 'finalBlock'> },
   chainId: ChainId,
-  finality: Finality = 'latest',
+  { finality = 'latest', at }: { readonly finality?: Finality | undefined; readonly at?: Block | undefined },
 ): Promise<ChainQuery> => {
-  const final = await sources.finality.finalBlock(chainId, finality)
+  const final = at ?? (await sources.finality.finalBlock(chainId, finality))
   const upTo = final?.number ?? null
   return { query: { chainId, after: null, upTo, now: final?.timestamp ?? null, rollback: null }, final }
 }
@@ -33,11 +34,17 @@ export const firstQuery = async (
 export const queriesOf = async (
   sources: Parameters<typeof firstQuery>[0],
   chainIds: readonly ChainId[],
-  from: { readonly previousCursors: readonly ChainCursor[]; readonly finality: Finality | undefined },
+  from: {
+    readonly previousCursors: readonly ChainCursor[]
+    readonly finality: Finality | undefined
+    readonly blockOf?: (chainId: ChainId) => Promise<Block | undefined>
+  },
 ): Promise<ChainQuery[]> =>
   from.previousCursors.length > 0
     ? from.previousCursors.map(nextQuery)
-    : Promise.all(chainIds.map((id) => firstQuery(sources, id, from.finality)))
+    : Promise.all(
+        chainIds.map(async (id) => firstQuery(sources, id, { finality: from.finality, at: await from.blockOf?.(id) })),
+      )
 
 /**
  * The position in each chain after a page. `lastOf` returns that of the last row of a chain on the page; null where it
@@ -59,15 +66,19 @@ export const cursorsAfter = (
     return { chainId, after, bound, rollback: tip.rollback }
   })
 
-/** The blocks that a page is as of, and its freshness. */
-export const asOfTips = (tips: readonly Tip[], cursors: readonly ChainCursor[], maxLagSeconds: number) => {
+/** The blocks that a page is as of, and its freshness. A page of the past does not lag. */
+export const asOfTips = (
+  tips: readonly Tip[],
+  cursors: readonly ChainCursor[],
+  { maxLagSeconds, isPast = false }: { readonly maxLagSeconds: number; readonly isPast?: boolean },
+) => {
   const asOf = cursors.map(({ chainId, bound }) => {
     const tip = tips.find((it) => it.chainId === chainId)
-    const lagSeconds = tip === undefined ? null : lagOfTip(tip)
+    const lagSeconds = isPast || tip === undefined ? null : lagOfTip(tip)
     return { chainId, ...blockFields(bound), lagSeconds, reorgedSince: tip?.reorged ?? false }
   })
   const lags = asOf.map(({ lagSeconds }) => lagSeconds)
-  const stale = lags.some((lag) => isStale(lag, maxLagSeconds))
+  const stale = !isPast && lags.some((lag) => isStale(lag, maxLagSeconds))
   const bounds = cursors.map(({ bound }) => bound)
   return { asOf, freshness: indexFreshness(bounds, lags, stale) }
 }

@@ -6,6 +6,7 @@ import { eventStates } from '../../protocol/records.ts'
 import { depositInclusions, type Inclusion, inclusions, positionInclusions } from '../../protocol/rows.ts'
 import { consistency } from '../freshness/consistency.ts'
 import { finalities } from '../freshness/finality.ts'
+import { atField } from '../history/at.ts'
 
 /** Most wallets in one request. */
 export const MAX_WALLETS = 100
@@ -89,6 +90,7 @@ const commonFields = <const T extends readonly Inclusion[]>(included: T, descrip
     description:
       'Return rows created in blocks of at least this finality; `latest` by default. The state of the rows is always the newest',
   }),
+  ...atField,
   count: Flag.optional().meta({ description: 'Return the number of rows on all pages as `meta.total`' }),
   ...consistency,
 })

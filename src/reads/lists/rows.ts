@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { Block } from '../../chain/rpc/requests.ts'
 import type { ListRow } from '../../db/queries/rows.ts'
 import { isUnavailable } from '../../lib/errors.ts'
 import type { ChainId } from '../../protocol/chains.ts'
@@ -23,10 +24,10 @@ type PositionRecord = z.output<typeof record.Position>
 
 type Mutable<T> = T extends unknown ? { -readonly [F in keyof T]: T[F] } : never
 
-/** Reads the event of a row from the chain; null when it does not exist. */
-const eventFromChain = async (sources: ListSources, { chainId, eventId }: ListRow) => {
+/** Reads the event of a row from the chain, at its head or at a block; null when it does not exist. */
+const eventFromChain = async (sources: ListSources, { chainId, eventId }: ListRow, at: Block | undefined) => {
   const id = { chainId, id: Number(eventId) }
-  const found = await fromChain(sources, subject.event, id, undefined, (views, time) => ({ ...views, time }))
+  const found = await fromChain(sources, subject.event, id, undefined, (views, time) => ({ ...views, time }), at)
   return 'missing' in found ? null : found.data
 }
 
@@ -41,8 +42,11 @@ const endings: Readonly<Record<Kind, (row: ListRow) => object>> = {
   position: ({ claimedAt, claimedTx }) => ({ claimedAt: time(claimedAt), claimedTx: claimedTx ?? null }),
 }
 
+/** The blocks that rows of the past are as of, by their chains. */
+type Blocks = ReadonlyMap<ChainId, Block>
+
 /** Makes rows of a page from what the index or a node has of them. */
-const createRows = <K extends Kind>(sources: ListSources, { kind, include }: Asked<K>) => {
+const createRows = <K extends Kind>(sources: ListSources, { kind, include }: Asked<K>, blocks: Blocks | null) => {
   const { chains, lists } = sources
   const fields = fieldsOf(include)
   const showsEvent = fields.some((name) => name !== 'payout')
@@ -83,17 +87,18 @@ const createRows = <K extends Kind>(sources: ListSources, { kind, include }: Ask
 
   const readEvent = (row: ListRow<K>) => {
     const key = `${row.chainId} ${row.eventId}`
-    const reading = onChain.get(key) ?? eventFromChain(sources, row)
+    const reading = onChain.get(key) ?? eventFromChain(sources, row, blocks?.get(row.chainId))
     onChain.set(key, reading)
     return reading
   }
 
   const readEntity = async (row: ListRow<K>, event: EventOnChain): Promise<object | null> => {
     const id = { chainId: row.chainId, id: Number(row.id) }
+    const at = blocks?.get(row.chainId)
     const read = {
       event: async () => ({ data: record.eventCore(event) }),
-      deposit: () => fromChain(sources, subject.deposit, id, undefined, record.deposit),
-      position: () => fromChain(sources, subject.position, id, undefined, record.position),
+      deposit: () => fromChain(sources, subject.deposit, id, undefined, record.deposit, at),
+      position: () => fromChain(sources, subject.position, id, undefined, record.position, at),
     }
     const found = await read[kind]()
     return 'missing' in found ? null : found.data
@@ -137,15 +142,19 @@ type Made = { readonly rows: readonly (Row | null)[]; readonly isIndexed: boolea
 /**
  * Makes rows, and reports whether all come from the index. A row whose views the index has not read yet is read from
  * the chain; it is null when a reorg has removed it. When no node is in reach for that, `unread` is called with the
- * position of the row, and the row is null; without `unread`, the error is thrown.
+ * position of the row, and the row is null; without `unread`, the error is thrown. With `blocks`, rows are as of these
+ * blocks.
  */
 export const rowsOf = async (
   sources: ListSources,
   asked: Asked,
   rows: readonly ListRow[],
-  unread?: (at: number) => void,
+  {
+    unread,
+    blocks = null,
+  }: { readonly unread?: ((at: number) => void) | undefined; readonly blocks?: Blocks | null } = {},
 ): Promise<Made> => {
-  const { isIndexed, make } = createRows(sources, asked)
+  const { isIndexed, make } = createRows(sources, asked, blocks)
   const made = await allOf(
     rows.map((row, at) => {
       const result = attempt(() => make(row))

@@ -48,5 +48,5 @@ type Lists = ReturnType<typeof createLists>
 export type ListSources = Pick<ReadSources, 'chains' | 'history' | 'maxLagSeconds'> & {
   readonly lists: Lists
   readonly pricing: Pick<PricingClient, 'values'>
-  readonly finality: Pick<FinalityCache, 'finalBlock'>
+  readonly finality: Pick<FinalityCache, 'finalBlock' | 'isFinal'>
 }

@@ -1,13 +1,18 @@
 import type { Address } from 'viem'
 import type { z } from 'zod'
+import type { Block } from '../../chain/rpc/requests.ts'
 import type { Holding, PortfolioRows, Sums } from '../../db/queries/portfolios.ts'
-import { unavailable } from '../../lib/errors.ts'
+import { invalidField, unavailable } from '../../lib/errors.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import { type Kind, kinds, perKind } from '../../protocol/entities.ts'
+import type { Moment } from '../../protocol/fields/request-fields.ts'
 import { profiles } from '../../protocol/profiles.ts'
 import { type Inclusion, shownBy } from '../../protocol/rows.ts'
 import { notIndexedYet } from '../freshness/consistency.ts'
 import { blockFields, indexFreshness, isStale, type Provenance, refreshingOf } from '../freshness/freshness.ts'
+import { requireOneChain } from '../history/at.ts'
+import { blockAt } from '../history/block-at.ts'
+import { holdingsAt } from '../history/holdings.ts'
 import { lagOfTip } from '../lag/lag.ts'
 import { chainsOf } from '../lists/resource.ts'
 import { createRowTurns, type RowTurns } from '../lists/row-turns.ts'
@@ -29,10 +34,11 @@ const chainPart = (
   sources: ListSources,
   chainId: ChainId,
   { tips }: Pick<PortfolioRows, 'tips'>,
-  isWhole: boolean,
+  { isWhole, past }: { readonly isWhole: boolean; readonly past: Block | undefined },
 ): ChainPart => {
   const tip = tips.find((it) => it.chainId === chainId)
   if (tip === undefined) return { chainId, status: 'unavailable', ...noBlock, lagSeconds: null }
+  if (past !== undefined) return { chainId, status: 'ok', ...blockFields(past), lagSeconds: null }
   const lagSeconds = lagOfTip(tip)
   const status = isWhole && !isStale(lagSeconds, sources.maxLagSeconds) ? 'ok' : 'stale'
   return { chainId, status, ...blockFields(tip.block), lagSeconds }
@@ -144,6 +150,17 @@ const cutOf = async (
   }
 }
 
+/** The blocks of a moment on the chains; none without a moment. */
+const blocksAt = async (
+  sources: ListSources,
+  chains: readonly ChainId[],
+  at: Moment | undefined,
+): Promise<ReadonlyMap<ChainId, Block>> => {
+  if (at === undefined) return new Map()
+  requireOneChain('at', at, chains)
+  return new Map(await Promise.all(chains.map(async (id) => [id, await blockAt(sources, id, at)] as const)))
+}
+
 export type Portfolios = Provenance & { readonly records: readonly PortfolioRecord[] }
 
 /**
@@ -160,20 +177,28 @@ export const portfoliosOf = async (
     readonly include?: readonly Inclusion[]
     /** The oldest block that the answer may be as of. With it, a row that cannot be read is an error, not left out. */
     readonly atLeast?: bigint | null
+    /** The moment of the past that the answer is as of; the present without one. */
+    readonly at?: Moment | undefined
     /** Most rows per kind and chain. */
     readonly maxRows?: number
   },
 ): Promise<Portfolios> => {
   const chains = chainsOf(asked.chainIds)
-  const { atLeast = null, include = [], maxRows = MAX_ROWS_PER_KIND } = asked
+  const { atLeast = null, include = [], maxRows = MAX_ROWS_PER_KIND, at } = asked
   const wallets = [...new Set(asked.wallets)]
   const activeOnly = asked.state !== 'all'
+  const blocks = await blocksAt(sources, chains, at)
   const queried = chains.map((chainId) => {
     const { roundsCapitalUp } = profiles[chainOf(sources.chains, chainId).deployment.profile]
-    return { chainId, roundsCapitalUp }
+    const block = blocks.get(chainId)
+    return { chainId, roundsCapitalUp, ...(block && { upTo: block.number, now: block.timestamp }) }
   })
   const turns = createRowTurns()
-  const found = await readRows(sources, { wallets, chains: queried, activeOnly, include }, maxRows, turns)
+  const isPast = at !== undefined
+  const present = { wallets, chains: queried, activeOnly: activeOnly && !isPast, include }
+  const found = await readRows(sources, present, maxRows, turns)
+  if (isPast && found.cutWallets.size > 0)
+    throw invalidField('at', `a wallet has more than ${maxRows} rows of a kind: read its lists with at`)
   if (found.tips.length === 0) throw unavailable(`chain ${chains.join(' and ')} is not indexed yet`)
   const [only] = found.tips
   if (atLeast !== null && only !== undefined && only.block.number < atLeast)
@@ -187,13 +212,17 @@ export const portfoliosOf = async (
   let isIndexed = true
   for (const kind of kinds) {
     const shown = { kind, include: shownBy(kind, include) }
-    for await (const holdings of turns.partsOf(found.holdings[kind])) {
+    for await (const part of turns.partsOf(found.holdings[kind])) {
+      const holdings = isPast ? await holdingsAt(sources, { ...shown, activeOnly }, part, blocks) : part
       const onUnread = (at: number): void => {
         const chainId = holdings[at]?.row.chainId
         if (chainId !== undefined) unread.add(chainId)
       }
       const rows = holdings.map(({ row }) => row)
-      const made = await rowsOf(sources, shown, rows, atLeast === null ? onUnread : undefined)
+      const made = await rowsOf(sources, shown, rows, {
+        unread: atLeast === null && !isPast ? onUnread : undefined,
+        blocks: isPast ? blocks : null,
+      })
       isIndexed &&= made.isIndexed
       for (const [at, holding] of holdings.entries()) {
         const row = made.rows[at]
@@ -208,7 +237,9 @@ export const portfoliosOf = async (
     if (wallet !== undefined)
       cuts.set(wallet, await cutOf(sources, sums, maxRows, (chainId) => void unread.add(chainId)))
   }
-  const parts = chains.map((chainId) => chainPart(sources, chainId, found, !unread.has(chainId)))
+  const parts = chains.map((chainId) =>
+    chainPart(sources, chainId, found, { isWhole: !unread.has(chainId), past: blocks.get(chainId) }),
+  )
   const records = new Map<Address, PortfolioRecord>()
   for (const { wallet, holdings } of owners) {
     await turns.wait(kinds.reduce((rows, kind) => rows + holdings[kind].length, 0))
@@ -219,7 +250,7 @@ export const portfoliosOf = async (
     refreshing: refreshingOf(found.tips),
     records: asked.wallets.flatMap((wallet) => records.get(wallet) ?? []),
     freshness: indexFreshness(
-      found.tips.map(({ block }) => block),
+      found.tips.map(({ chainId, block }) => blocks.get(chainId) ?? block),
       parts.map(({ lagSeconds }) => lagSeconds),
       parts.some(({ status }) => status !== 'ok'),
     ),

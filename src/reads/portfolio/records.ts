@@ -5,6 +5,7 @@ import { entities } from '../../protocol/entities.ts'
 import { Address20, AT_LEAST_ONE, atMost } from '../../protocol/fields/request-fields.ts'
 import { Account, Amount, Id, Integer, UnixSeconds } from '../../protocol/fields/response-fields.ts'
 import { consistency } from '../freshness/consistency.ts'
+import { atField } from '../history/at.ts'
 import { choice, choices, listOf, MAX_WALLETS } from '../lists/query.ts'
 import { DepositRow, EventRow, Hash, LagSeconds, PositionRow, tokenFields } from '../lists/records.ts'
 import { Balances } from './balances-records.ts'
@@ -24,11 +25,12 @@ export const PortfolioQuery = z.object({
   chainId: listOf(PathChainId, MAX_CHAINS).optional().meta({ description: 'The chains; all chains when omitted' }),
   state: State,
   include: Include,
+  ...atField,
   ...consistency,
 })
 
 /** The query of the POST, whose chains are in its body. */
-export const PortfoliosQuery = z.object({ include: Include, ...consistency })
+export const PortfoliosQuery = z.object({ include: Include, ...atField, ...consistency })
 
 export const PortfolioBody = z.strictObject({
   wallets: atMost(z.array(Address20).min(1, AT_LEAST_ONE), MAX_WALLETS).meta({

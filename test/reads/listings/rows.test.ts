@@ -55,7 +55,7 @@ const open = () => {
     unread: (at: number) => void = () => expect.unreachable(),
   ) => {
     const found = rows.map((row) => rowFrom(kind, row, include))
-    const made = await rowsOf(sources, { kind, include }, found, unread)
+    const made = await rowsOf(sources, { kind, include }, found, { unread })
     return { ...made, rows: made.rows.map((row) => row as Shown | null) }
   }
   return { read, asked, valued }

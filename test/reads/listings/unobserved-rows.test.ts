@@ -44,7 +44,7 @@ const open = (options: Options = {}) => {
     rows: readonly ListRow[],
     include: readonly Inclusion[] = [],
     unread?: (at: number) => void,
-  ) => rowsOf(sources, { kind, include }, rows, unread)
+  ) => rowsOf(sources, { kind, include }, rows, { unread })
   return { read, called: node.called }
 }
 
