@@ -52,6 +52,7 @@ import { portfolioRoutes } from './routes/portfolio.ts'
 import { pricingRoutes } from './routes/pricing.ts'
 import { readRoutes } from './routes/reads.ts'
 import { revertRoutes } from './routes/reverts.ts'
+import { seriesRoutes } from './routes/series.ts'
 import { settlementRoutes } from './routes/settlements.ts'
 import { transactionRoutes } from './routes/transactions.ts'
 import { txRoutes } from './routes/tx.ts'
@@ -182,6 +183,14 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   const csv = createCsvAnswers({ capacity, limit, pageRows: options.csvPageRows })
   await app.register(listingRoutes, { prefix: '/v1', sources: lists, waits, turns, cache, csv })
   await app.register(activityRoutes, { prefix: '/v1', sources: lists, waits, turns, cache, csv })
+  await app.register(seriesRoutes, {
+    prefix: '/v1',
+    sources: { ...lists, queries: sources.queries },
+    waits,
+    turns,
+    cache,
+    csv,
+  })
   await app.register(portfolioRoutes, { prefix: '/v1', sources: lists, waits, turns, cache })
   await app.register(settlementRoutes, { prefix: '/v1', sources, lists, waits, turns, cache, streams: settled })
   await app.register(changeRoutes, { prefix: '/v1', sources, turns, resume: changed.resume, streams: changeStreams })

@@ -3,7 +3,7 @@ import type { Outcome } from '../../src/chain/rpc/transport.ts'
 import { createHistory } from '../../src/db/queries/history.ts'
 import type { EntityViews, Kind } from '../../src/protocol/entities.ts'
 import { entityCalls } from '../../src/protocol/entities.ts'
-import { historyOf } from '../../src/protocol/history/history.ts'
+import { foldAt, historyOf } from '../../src/protocol/history/history.ts'
 import { chainOf } from '../../src/reads/read.ts'
 import { createRandom } from '../../src/sandbox/story/random.ts'
 import { openApp } from '../support/app.ts'
@@ -65,7 +65,7 @@ test(`the logs of events lead to what the views returned, at any block (seed ${s
     ]
     for (const number of blocks) {
       const block = await client.getBlock({ blockNumber: number })
-      const fold = history.at(number)
+      const fold = foldAt(history, number)
       const viewsOf = async <K extends Kind>(kind: K, member: bigint): Promise<EntityViews<K>> => {
         const calls = entityCalls(kind)
         const names = Object.keys(calls) as (keyof typeof calls)[]

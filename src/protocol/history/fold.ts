@@ -232,6 +232,8 @@ export const createFold = (terms: Terms, rules: Rules) => {
       const unclaimed = isSettled ? settled : ACTIVE
       return { payoutAmount, status: claimed ? positionStatus.claimed : unclaimed, claimed }
     },
+    /** The sum of the payouts that were claimed, before fees. */
+    payouts: () => payoutsClaimed,
     /**
      * The capital of a deposit: what of it is not withdrawn, and what a withdrawal pays once the reserve is paid out: after
      * the settlement what it pays, before it the least that it will pay. Null before its creation.

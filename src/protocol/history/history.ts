@@ -28,10 +28,36 @@ type Inexact = { readonly why: string }
 
 /** The past of an event, which adds up to what the views returned. */
 export type History = {
-  /** The state after the logs up to a block. */
-  at(block: bigint): Fold
-  /** Calls `visit` with the state after each log. */
-  each(visit: (fold: Fold, log: PastLog) => void): void
+  /** In their order. */
+  readonly logs: readonly PastLog[]
+  /** The state before the first log. */
+  start(): Fold
+}
+
+/** The state after the logs up to a block. */
+export const foldAt = ({ start, logs }: History, block: bigint): Fold => {
+  const fold = start()
+  for (const log of logs) if (log.blockNumber <= block) fold.apply(log)
+  return fold
+}
+
+/**
+ * The states of an event at ascending times (Unix seconds), each after the logs of the blocks up to it. The fold is the
+ * same object each time.
+ */
+export function* foldsAt(
+  { start, logs }: History,
+  times: Iterable<bigint>,
+): Generator<{ readonly fold: Fold; readonly time: bigint }> {
+  const fold = start()
+  let next = 0
+  for (const time of times) {
+    for (let log = logs[next]; log !== undefined && log.blockTimestamp <= time; log = logs[next]) {
+      fold.apply(log)
+      next += 1
+    }
+    yield { fold, time }
+  }
 }
 
 const termsOf = ({ fact, seen, rates, logs }: EventRecord): Terms => ({
@@ -59,20 +85,13 @@ export const historyOf = (record: EventRecord, profile: ProfileName): History | 
   const terms = termsOf(record)
   let why = ''
   for (const rules of rulesOf[profile]) {
-    const applied = (upTo: bigint, visit?: (fold: Fold, log: PastLog) => void): Fold => {
-      const fold = createFold(terms, rules)
-      for (const log of logs) {
-        if (log.blockNumber > upTo) break
-        fold.apply(log)
-        visit?.(fold, log)
-      }
-      return fold
-    }
+    const history: History = { logs, start: () => createFold(terms, rules) }
     try {
-      const last = logs.at(-1)?.blockNumber ?? 0n
-      applied(last)
-      const difference = differenceOf(applied(seen.blockNumber).event(seen.blockTimestamp), seen)
-      if (difference === undefined) return { at: applied, each: (visit) => void applied(last, visit) }
+      // Later logs must follow too.
+      foldAt(history, logs.at(-1)?.blockNumber ?? 0n)
+      const state = foldAt(history, seen.blockNumber).event(seen.blockTimestamp)
+      const difference = differenceOf(state, seen)
+      if (difference === undefined) return history
       why = `its logs lead to another ${difference} than the chain has at block ${seen.blockNumber}`
     } catch (fault) {
       if (!(fault instanceof Contradiction)) throw fault

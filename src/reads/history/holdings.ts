@@ -7,10 +7,13 @@ import type { PastSources } from './block-at.ts'
 import { InexactPast, type PastEvent, withNodes } from './past.ts'
 import { eventsOfRows, requireAllDated, rowOfEvent } from './rows.ts'
 
+/** The state of an event at a block. */
+type At = Pick<PastEvent, 'fold'> & { readonly block: Pick<Block, 'timestamp'> }
+
 /** What a holding is at a block: its figures in the order of `figureNames`, and whether it counts as active. */
 type AtBlock = Pick<Holding, 'figures' | 'isClaimable'> & { readonly isActive: boolean }
 
-const heldAt: Readonly<Record<Kind, (event: PastEvent, holding: Holding) => AtBlock>> = {
+export const heldAt: Readonly<Record<Kind, (event: At, holding: Holding) => AtBlock>> = {
   event({ fold, block }) {
     const { creatorEarnings, settledAt } = fold.event(block.timestamp)
     if (creatorEarnings === null) throw new InexactPast('the fee rates of an event are not known')

@@ -4,7 +4,7 @@ import { isUnavailable, unavailable } from '../../lib/errors.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import type { Kind } from '../../protocol/entities.ts'
 import type { Fold } from '../../protocol/history/fold.ts'
-import { type EventRecord, type History, historyOf } from '../../protocol/history/history.ts'
+import { type EventRecord, foldAt, type History, historyOf } from '../../protocol/history/history.ts'
 import { chainOf } from '../read.ts'
 import type { PastSources } from './block-at.ts'
 
@@ -63,7 +63,7 @@ export const pastEvents = async (
         fact.id,
         'why' in history
           ? new InexactPast(`the past of event ${fact.id} is not known: ${history.why}`)
-          : { fact, seen, rates, block, history, fold: history.at(block.number) },
+          : { fact, seen, rates, block, history, fold: foldAt(history, block.number) },
       )
     }
   return found

@@ -48,6 +48,13 @@ export const MAX_CSV_ROWS = 100_000
 
 const LIMIT = `expected an integer from 1 to ${MAX_ROWS}, or to ${MAX_CSV_ROWS} with format=csv`
 
+/** The format of a list or a series. */
+export const formatField = {
+  format: choice(['json', 'csv']).optional().meta({
+    description: 'The format of the response; `csv` also with `Accept: text/csv`, and `json` by default',
+  }),
+}
+
 /** The parameters of every list of the index. */
 const pageFields = {
   chainId: listOf(PathChainId, MAX_CHAINS)
@@ -58,9 +65,7 @@ const pageFields = {
     .meta({
       description: `Rows per page, 1 to ${MAX_ROWS}; 50 by default. Rows of a CSV answer, 1 to ${MAX_CSV_ROWS}, which is the default`,
     }),
-  format: choice(['json', 'csv']).optional().meta({
-    description: 'The format of the response; `csv` also with `Accept: text/csv`, and `json` by default',
-  }),
+  ...formatField,
   cursor: z.string().optional().meta({ description: '`meta.nextCursor` of the previous page' }),
   order: choice(['asc', 'desc']).optional().meta({ description: 'Sort order; `desc` by default' }),
 }

@@ -1,0 +1,138 @@
+import type { Address } from 'viem'
+import type { Block } from '../../chain/rpc/requests.ts'
+import { invalidField, notFound, unavailable } from '../../lib/errors.ts'
+import { max } from '../../lib/fixed.ts'
+import type { ChainId } from '../../protocol/chains.ts'
+import type { Moment } from '../../protocol/fields/request-fields.ts'
+import type { Fold } from '../../protocol/history/fold.ts'
+import { foldsAt, type History } from '../../protocol/history/history.ts'
+import type { Token } from '../../protocol/tokens.ts'
+import { blockFields, type Freshness } from '../freshness/freshness.ts'
+import { blockAt } from '../history/block-at.ts'
+import { type PastEvent, pastEvent, withNodes } from '../history/past.ts'
+import type { ListSources } from '../lists/sources.ts'
+import type { ReadSources } from '../read.ts'
+import { depositFigures, depositState, eventFigures, eventState } from './figures.ts'
+import type { Point, SeriesMeta } from './records.ts'
+import { type Interval, timesOf } from './times.ts'
+
+/** What selects the points of a series. */
+export type SeriesQuery = {
+  readonly metric?: readonly string[] | undefined
+  readonly interval?: Interval | 'change' | undefined
+  readonly from?: Moment | undefined
+  readonly to?: Moment | undefined
+}
+
+/** The sources of series. */
+export type SeriesSources = ListSources & Pick<ReadSources, 'queries'>
+
+export type Series = { readonly rows: readonly Point[]; readonly meta: SeriesMeta; readonly freshness: Freshness }
+
+/** The block of a moment; the newest indexed one without a moment. */
+export const blockOf = async (sources: ListSources, chainId: ChainId, moment: Moment | undefined): Promise<Block> => {
+  if (moment !== undefined) return blockAt(sources, chainId, moment)
+  const { tip } = await sources.history.around(chainId, { block: 0n })
+  if (tip === null) throw unavailable(`chain ${chainId} is not indexed yet`)
+  return tip
+}
+
+/** The last second of a series: that of `to`, which may be after the block. */
+export const endOf = (to: Moment | undefined, { timestamp }: Block): bigint =>
+  to !== undefined && 'seconds' in to ? to.seconds : timestamp
+
+/** The second of a moment. */
+export const secondOf = async (sources: ListSources, chainId: ChainId, moment: Moment): Promise<bigint> =>
+  'block' in moment ? (await blockAt(sources, chainId, moment)).timestamp : moment.seconds
+
+export const tokenOf = async ({ lists }: ListSources, chainId: ChainId, address: Address): Promise<Token> =>
+  lists.token(chainId, address, null) ?? lists.tokens.ask(chainId, address)
+
+/** The times of the points of an event: of its blocks with a log, or the ends of intervals. */
+const timesIn = ({ logs }: History, interval: SeriesQuery['interval'], from: bigint, to: bigint): bigint[] => {
+  if (interval !== 'change') return timesOf(interval ?? 'day', from, to)
+  const times = logs.map(({ blockTimestamp }) => blockTimestamp).filter((time) => time >= from && time <= to)
+  return [...new Set(times)]
+}
+
+type Figures<Of> = Readonly<Record<string, { readonly value: (of: Of) => unknown }>>
+
+/** The selected figures of a state. */
+export const figuresOf = <Of>(figures: Figures<Of>, { metric }: SeriesQuery, state: Of) =>
+  Object.fromEntries((metric ?? Object.keys(figures)).map((name) => [name, figures[name]?.value(state)]))
+
+/** Makes the series of an event or of one of its deposits. */
+const seriesOfEvent = async <Of>(
+  sources: ListSources,
+  asked: { readonly event: PastEvent; readonly from: bigint; readonly query: SeriesQuery },
+  figures: Figures<Of>,
+  stateOf: (fold: Fold, time: bigint) => Of | null,
+): Promise<Series> => {
+  const { event, from, query } = asked
+  const { history, block, fact, seen } = event
+  const { chainId } = fact
+  const token = await tokenOf(sources, chainId, seen.paymentToken)
+  const rows: Point[] = []
+  for (const { fold, time } of foldsAt(history, timesIn(history, query.interval, from, endOf(query.to, block)))) {
+    const state = stateOf(fold, time)
+    if (state !== null) rows.push({ chainId, ...token, time: Number(time), ...figuresOf(figures, query, state) })
+  }
+  return answer(query, rows, from, [{ chainId, block }])
+}
+
+export const answer = (
+  { interval = 'day' }: SeriesQuery,
+  rows: readonly Point[],
+  from: bigint,
+  to: readonly { readonly chainId: ChainId; readonly block: Block }[],
+): Series => {
+  const [only, ...others] = to
+  const meta = {
+    interval,
+    from: Number(from),
+    to: to.map(({ chainId, block }) => ({ chainId, ...blockFields(block) })),
+    points: rows.length,
+  }
+  const block = others.length === 0 ? only?.block : undefined
+  return { rows, meta, freshness: { source: 'database', stale: false, ...(block && { block }) } }
+}
+
+/** The event of a series and its first second. Throws `not_found` for an event that did not exist at the end. */
+const eventOf = async (
+  sources: ListSources,
+  chainId: ChainId,
+  id: bigint,
+  { from, to }: SeriesQuery,
+  missing: string,
+): Promise<{ readonly event: PastEvent; readonly from: bigint }> => {
+  const block = await blockOf(sources, chainId, to)
+  const event = await withNodes(() => pastEvent(sources, chainId, block, id))
+  if (event === null || event.fact.blockNumber > block.number) throw notFound(missing)
+  const created = event.fact.blockTimestamp
+  const first = from === undefined ? created : await secondOf(sources, chainId, from)
+  if (first > endOf(to, block)) throw invalidField('from', 'expected a moment before to')
+  return { event, from: max(first, created) }
+}
+
+/** Reads the series of an event. Throws as `blockAt` does, and `not_found`. */
+export const eventSeries = async (
+  sources: ListSources,
+  { chainId, id }: { readonly chainId: ChainId; readonly id: number },
+  query: SeriesQuery,
+): Promise<Series> => {
+  const found = await eventOf(sources, chainId, BigInt(id), query, `event ${id} does not exist on chain ${chainId}`)
+  return seriesOfEvent(sources, { ...found, query }, eventFigures, eventState)
+}
+
+/** Reads the series of a deposit. Throws as `eventSeries` does. */
+export const depositSeries = async (
+  sources: SeriesSources,
+  { chainId, id }: { readonly chainId: ChainId; readonly id: number },
+  query: SeriesQuery,
+): Promise<Series> => {
+  const missing = `deposit ${id} does not exist on chain ${chainId}`
+  const known = await sources.queries.deposit(chainId, BigInt(id))
+  if (known === null) throw notFound(missing)
+  const found = await eventOf(sources, chainId, known.deposit.eventId, query, missing)
+  return seriesOfEvent(sources, { ...found, query }, depositFigures, (fold) => depositState(fold, BigInt(id)))
+}
