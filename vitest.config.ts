@@ -81,7 +81,7 @@ export default defineConfig({
           include: [
             `test/api/{reads,tx${form === 'long' ? ',simulation,transactions' : ''}}.service.test.ts`,
             'test/contracts/invariants.service.test.ts',
-            'test/history/*.service.test.ts',
+            `test/history/${form === 'long' ? '*' : 'fold'}.service.test.ts`,
             `test/indexer/${form === 'long' ? '{audit,feed,fees,refresh}' : 'refresh'}.service.test.ts`,
             ...(form === 'long' ? ['test/reads/fees.service.test.ts'] : []),
             `test/plans/${form === 'long' ? '*' : 'random-plans'}.service.test.ts`,

@@ -9,16 +9,16 @@ import * as record from './records.ts'
 /** The records of its event that a list can add to a row. */
 export const inclusions = ['stats', 'utilization', 'range'] as const
 
-/** The same for rows of deposits, with the event's summary. */
-export const depositInclusions = [...inclusions, 'event'] as const
+/** The same for rows of deposits, with the event's summary and the valuation. */
+export const depositInclusions = [...inclusions, 'event', 'valuation'] as const
 
 /**
  * The same for rows of positions, with the value, which the pricing engine computes from the event's terms, and the
  * payout. `stale-value` shows the value also where it follows from stale rates.
  */
-export const positionInclusions = [...depositInclusions, 'value', 'payout', 'stale-value'] as const
+export const positionInclusions = [...inclusions, 'event', 'value', 'payout', 'stale-value'] as const
 
-export type Inclusion = (typeof positionInclusions)[number]
+export type Inclusion = (typeof positionInclusions | typeof depositInclusions)[number]
 
 /** Whether rows show the values of positions, which change without a change of the index. */
 export const showsValues = (include: readonly string[] = []): boolean =>
@@ -38,7 +38,10 @@ export const shownBy = (kind: Kind, include: readonly Inclusion[]): readonly Inc
 export type EventViews = record.EventTerms &
   Parameters<typeof record.utilization>[0] & { readonly stats: Readable<Parameters<typeof record.eventStats>[0]> }
 
-type Made = Exclude<Inclusion, 'payout' | 'stale-value'>
+/** What follows from the row, and not from its event alone. */
+type OfRow = 'payout' | 'valuation'
+
+type Made = Exclude<Inclusion, OfRow | 'stale-value'>
 
 const made: Readonly<Record<Made, (event: EventViews, profile: Deployment['profile']) => object>> = {
   stats: ({ stats }) => record.eventStats(stats),
@@ -50,7 +53,7 @@ const made: Readonly<Record<Made, (event: EventViews, profile: Deployment['profi
 }
 
 /** The fields that rows have for inclusions, each once. */
-export const fieldsOf = (include: readonly Inclusion[]): readonly (Made | 'payout')[] => [
+export const fieldsOf = (include: readonly Inclusion[]): readonly (Made | OfRow)[] => [
   ...new Set(include.map((name) => (name === 'stale-value' ? 'value' : name))),
 ]
 
@@ -66,4 +69,4 @@ export const eventFields = (
   profile: Deployment['profile'],
   fields: ReturnType<typeof fieldsOf>,
 ): Readonly<Partial<Record<Made, object>>> =>
-  Object.fromEntries(fields.flatMap((name) => (name === 'payout' ? [] : [[name, made[name](event, profile)]])))
+  Object.fromEntries(fields.flatMap((name) => (name in made ? [[name, made[name as Made](event, profile)]] : [])))

@@ -12,7 +12,9 @@ import { useProtocol } from '../support/use-protocol.ts'
 
 const STEPS = byForm(80, 1_000)
 /** Points of a series that are compared with the state at them. */
-const POINTS = byForm(4, 40)
+const POINTS = byForm(3, 40)
+/** Events whose series are compared. */
+const EVENTS = byForm(5, 1_000)
 
 const profile = inject('profile')
 const protocol = await useProtocol(profile)
@@ -23,11 +25,13 @@ const { creator, lp, hedger } = protocol
 let store: TestDatabase
 let api: Awaited<ReturnType<typeof openApp>>
 
+const hasWithdrawals = () => [...life.ledger.pools.values()].some(({ capital }) => capital > 0n)
+
 beforeAll(async () => {
   store = await createTestDatabase()
   const nodes = [{ url: protocol.url, deployment: protocol.deployment }]
   api = await openApp({ nodes, databaseUrl: store.url, headMaxAgeMs: 0 })
-  await life.live(STEPS)
+  for (let tries = 0; tries < 20 && !hasWithdrawals(); tries += 1) await life.live(STEPS)
   // A block of a later time than the last log.
   await protocol.mineAt((await protocol.now()) + 1n)
   await indexAll({ chain: chainOf(api.sources.chains, 8453), database: api.database })
@@ -60,7 +64,7 @@ const dataAt = async (path: string, time: number): Promise<Record<string, unknow
 
 test(`points of events equal their stats at the time, and the last one those of now (seed ${seed})`, async () => {
   const seen = new Set<string>()
-  for (const id of life.eventIds())
+  for (const id of life.eventIds().slice(0, EVENTS))
     for (const interval of ['day', 'hour', 'week', 'change']) {
       const path = `/hedge/events/8453/${id}`
       const points = await seriesOf(`${path}/series?interval=${interval}`)
@@ -83,7 +87,7 @@ test(`points of events equal their stats at the time, and the last one those of 
 })
 
 test('points of deposits equal the deposit at the time', async () => {
-  for (const id of life.depositIds())
+  for (const id of life.depositIds().slice(0, 4 * EVENTS))
     for (const point of some(await seriesOf(`/hedge/deposits/8453/${id}/series?interval=hour`))) {
       const { premiumsEarned, premiumsClaimed, withdrawn, amount } = await dataAt(
         `/hedge/deposits/8453/${id}`,
@@ -108,6 +112,36 @@ test('points of wallets equal the totals of their portfolios at the time', async
       expect([wallet, time, figures]).toEqual([wallet, time, expect.objectContaining({})])
       expect(expected).toMatchObject(figures)
     }
+  }
+})
+
+test('before a withdrawal a deposit is valued at what the withdrawal pays, and at most its capital', async () => {
+  const rows = z.array(z.looseObject({ depositId: z.number(), blockNumber: z.number(), amount: z.string() }))
+  const withdrawals = rows.parse((await api.get('/activity?chainId=8453&type=capital.withdrawn&limit=200')).data)
+  for (const { depositId, blockNumber, amount } of withdrawals) {
+    const path = `/hedge/deposits?chainId=8453&ids=${depositId}&include=valuation,event`
+    const [before] = Object(await dataAt(path, blockNumber - 1))
+    const [after] = Object(await dataAt(path, blockNumber))
+    // It may have been settled in the block before, or in the same one.
+    if (before.event.settledAt > 0) expect([depositId, before.valuation.capital]).toEqual([depositId, amount])
+    expect(BigInt(before.valuation.atRisk) + BigInt(before.valuation.capital)).toBe(BigInt(before.amount))
+    expect(after.valuation).toMatchObject({ capital: '0', atRisk: '0', total: after.valuation.claimable })
+  }
+  expect(withdrawals.length).toBeGreaterThan(0)
+})
+
+test('the yield of a deposit is what it earned for its capital and its time', async () => {
+  const now = await protocol.now()
+  for (const row of Object((await api.get('/hedge/deposits?chainId=8453&limit=200&include=valuation,event')).data)) {
+    const { premiumsEarned, premiumsClaimed, amount, createdAt, valuation, event } = row
+    const earned = BigInt(premiumsEarned)
+    const age = BigInt(event.settledAt > 0 ? event.settledAt : now) - BigInt(createdAt)
+    expect(valuation.claimable).toBe((earned - BigInt(premiumsClaimed)).toString())
+    expect(valuation.yield).toBe(((earned * 10n ** 6n) / BigInt(amount)).toString())
+    // The event is valued at the block of its observation.
+    const perYear = (earned * 10n ** 6n * 31_536_000n) / (BigInt(amount) * age)
+    expect(BigInt(valuation.yieldPerYear)).toBeGreaterThanOrEqual(perYear)
+    if (event.settledAt > 0) expect(valuation.yieldPerYear).toBe(perYear.toString())
   }
 })
 

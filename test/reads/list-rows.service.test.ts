@@ -51,7 +51,7 @@ afterAll(async () => {
 const run = (statement: string) =>
   api.database.run((handle) => handle.execute<Record<string, unknown>>(sql.raw(statement)))
 
-type Include = (typeof depositInclusions)[number]
+type Include = Exclude<(typeof depositInclusions)[number], 'valuation'>
 
 /** The record of each entity by the mappers of the protocol's views, in the order of the ids, with its event. */
 const recordsOf = (kind: Kind, { events, deposits, positions }: RandomRows) => {

@@ -12,6 +12,7 @@ import {
   Position,
   Utilization,
 } from '../../protocol/records.ts'
+import { Valuation } from '../../protocol/valuation.ts'
 import { revertedField } from '../freshness/reverted.ts'
 
 export const BlockNumber = Integer.meta({ description: 'Block number' })
@@ -69,6 +70,9 @@ export const DepositRow = z
   .object({
     ...Deposit.shape,
     ...memberFields,
+    valuation: Valuation.optional().meta({
+      description: "What the deposit is worth, by its event's pool; with `include=valuation`",
+    }),
     withdrawnAt: UnixSeconds.nullable().meta({ description: `The time its capital was withdrawn at; ${UNKNOWN_LOG}` }),
     withdrawnTx: Hash.nullable().meta({ description: `The transaction that withdrew its capital; ${UNKNOWN_LOG}` }),
   })

@@ -9,6 +9,7 @@ import { integer } from '../../protocol/fields/response-fields.ts'
 import * as record from '../../protocol/records.ts'
 import { type EventViews, eventFields, fieldsOf, type Inclusion, showsValues } from '../../protocol/rows.ts'
 import type { Token } from '../../protocol/tokens.ts'
+import { valuation } from '../../protocol/valuation.ts'
 import { fromChain } from '../entities/entity.ts'
 import * as subject from '../entities/subjects.ts'
 import { chainOf } from '../read.ts'
@@ -18,7 +19,12 @@ import { withValues } from './values.ts'
 
 type Asked<K extends Kind = Kind> = { readonly kind: K; readonly include: readonly Inclusion[] }
 
-type EventFields = ReturnType<typeof eventFields>
+/** The event of a row: its views, and what the row shows of it. */
+type EventOfRow = { readonly views: EventViews | null; readonly shown: ReturnType<typeof eventFields> }
+
+const noEvent: EventOfRow = { views: null, shown: {} }
+
+type DepositRecord = z.output<typeof record.Deposit>
 
 type PositionRecord = z.output<typeof record.Position>
 
@@ -33,13 +39,26 @@ const eventFromChain = async (sources: ListSources, { chainId, eventId }: ListRo
 
 type EventOnChain = NonNullable<Awaited<ReturnType<typeof eventFromChain>>>
 
+type Ended = { settledBlock?: number | null; withdrawnAt?: number | null; claimedAt?: number | null } & {
+  [F in 'settledTx' | 'withdrawnTx' | 'claimedTx']?: string | null
+}
+
 const time = (seconds: string | null | undefined): number | null => (seconds == null ? null : integer(seconds))
 
-/** What a row shows of the log that settled an event, withdrew a deposit or claimed a position. */
-const endings: Readonly<Record<Kind, (row: ListRow) => object>> = {
-  event: ({ settledBlock, settledTx }) => ({ settledBlock: time(settledBlock), settledTx: settledTx ?? null }),
-  deposit: ({ withdrawnAt, withdrawnTx }) => ({ withdrawnAt: time(withdrawnAt), withdrawnTx: withdrawnTx ?? null }),
-  position: ({ claimedAt, claimedTx }) => ({ claimedAt: time(claimedAt), claimedTx: claimedTx ?? null }),
+/** Adds what a row shows of the log that settled an event, withdrew a deposit or claimed a position. */
+const addEnding: Readonly<Record<Kind, (made: Ended, row: ListRow) => void>> = {
+  event(made, { settledBlock, settledTx }) {
+    made.settledBlock = time(settledBlock)
+    made.settledTx = settledTx ?? null
+  },
+  deposit(made, { withdrawnAt, withdrawnTx }) {
+    made.withdrawnAt = time(withdrawnAt)
+    made.withdrawnTx = withdrawnTx ?? null
+  },
+  position(made, { claimedAt, claimedTx }) {
+    made.claimedAt = time(claimedAt)
+    made.claimedTx = claimedTx ?? null
+  },
 }
 
 /** The blocks that rows of the past are as of, by their chains. */
@@ -50,16 +69,18 @@ const createRows = <K extends Kind>(sources: ListSources, { kind, include }: Ask
   const { chains, lists } = sources
   const fields = fieldsOf(include)
   const showsEvent = fields.some((name) => name !== 'payout')
-  const made = new Map<string, EventFields>()
+  const made = new Map<string, EventOfRow>()
   const onChain = new Map<string, ReturnType<typeof eventFromChain>>()
   let isIndexed = true
 
-  const shownOf = (views: EventViews, chainId: ChainId): EventFields =>
-    eventFields(views, chainOf(chains, chainId).deployment.profile, fields)
+  const shownOf = (views: EventViews, chainId: ChainId): EventOfRow => ({
+    views,
+    shown: eventFields(views, chainOf(chains, chainId).deployment.profile, fields),
+  })
 
   /** What rows show of an event, made once: most rows of a page are of few events. Null before it is observed. */
-  const ofEvent = (row: ListRow<K>): EventFields | null => {
-    if (!showsEvent) return {}
+  const ofEvent = (row: ListRow<K>): EventOfRow | null => {
+    if (!showsEvent) return noEvent
     const key = `${row.chainId} ${row.eventId}`
     const known = made.get(key)
     if (known !== undefined) return known
@@ -70,7 +91,7 @@ const createRows = <K extends Kind>(sources: ListSources, { kind, include }: Ask
   }
 
   /** Adds to a new record what rows have in addition. Copies of records of several kinds would take longer. */
-  const rowOf = (row: ListRow<K>, entity: object, { token, symbol, decimals }: Token, event: EventFields): Row => {
+  const rowOf = (row: ListRow<K>, entity: object, { token, symbol, decimals }: Token, event: EventOfRow): Row => {
     const made = entity as Mutable<Row>
     made.chainId = row.chainId
     made.createdBlock = integer(row.blockNumber)
@@ -80,9 +101,14 @@ const createRows = <K extends Kind>(sources: ListSources, { kind, include }: Ask
     made.token = token
     made.symbol = symbol
     made.decimals = decimals
-    Object.assign(made, endings[kind](row))
+    addEnding[kind](made, row)
     if (fields.includes('payout')) Object.assign(made, { payout: payout(entity as PositionRecord, row.feeRate) })
-    return fields.length === 0 ? made : Object.assign(made, event)
+    if (fields.includes('valuation') && event.views !== null) {
+      const { profile } = chainOf(chains, row.chainId).deployment
+      const of = { createdAt: made.createdAt, profile }
+      Object.assign(made, { valuation: valuation(entity as DepositRecord, event.views, of) })
+    }
+    return fields.length === 0 ? made : Object.assign(made, event.shown)
   }
 
   const readEvent = (row: ListRow<K>) => {

@@ -14,9 +14,9 @@ const State = choice(['active', 'all']).optional().meta({
   description: '`active` (default): rows that can still change or pay out; `all`: settled and claimed rows too',
 })
 
-const Include = choices(['event', 'value', 'stale-value', 'balances']).optional().meta({
+const Include = choices(['event', 'valuation', 'value', 'stale-value', 'balances']).optional().meta({
   description:
-    '`event`: the event of each position and deposit; `value`: the present value of each position, from the pricing engine, null where its rates are stale; `stale-value`: the same, also from stale rates; `balances`: what the wallet has now, read from the nodes. A response with values or `balances` has no `ETag` and must not be stored',
+    '`event`: the event of each position and deposit; `valuation`: what each deposit is worth by the pool of its event; `value`: the present value of each position, from the pricing engine, null where its rates are stale; `stale-value`: the same, also from stale rates; `balances`: what the wallet has now, read from the nodes. A response with values or `balances` has no `ETag` and must not be stored',
 })
 
 export const PortfolioParams = z.object({ addr: Address20 })
