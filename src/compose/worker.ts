@@ -7,6 +7,7 @@ import { appendSet, newestSet } from '../db/calibrations.ts'
 import { DEMANDS, parseDemand } from '../db/changes/demand.ts'
 import { createNotificationListener } from '../db/changes/notification-listener.ts'
 import { requestSweep } from '../db/index/refresh-queue.ts'
+import { sumSomeRows } from '../db/index/totals.ts'
 import { isAuditDue } from '../db/index/upgrades.ts'
 import { limitConnections } from '../db/limited.ts'
 import { measureDatabases } from '../db/metrics.ts'
@@ -54,6 +55,9 @@ const GAPS_EVERY_MS = 2_000
 
 /** Milliseconds between searches for settlements that became final. */
 const FINALIZE_EVERY_MS = 5_000
+
+/** Milliseconds between searches for rows of the ledger that are not summed. */
+const SUM_EVERY_MS = 60_000
 
 /** Milliseconds between searches for webhooks that are due. */
 const DISPATCH_EVERY_MS = 1_000
@@ -155,6 +159,9 @@ export const openWorker = async (
       const chain = chains.get(chainId)
       if (chain !== undefined) await reportFinalSettlements({ chain, database }, signal)
     },
+    async sum({ chainId }, signal) {
+      while (!signal.aborted && (await sumSomeRows(database, chainId)));
+    },
     dispatch: () => webhooks.dispatch(),
     deliver: (payload, signal) => webhooks.deliver(payload, signal),
     calibrate: (_, signal) => calibrate(signal),
@@ -192,6 +199,7 @@ export const openWorker = async (
       await jobs.repeat('audit', { chainId }, AUDIT_EVERY_MS)
       await jobs.repeat('gaps', { chainId }, GAPS_EVERY_MS)
       await jobs.repeat('finalize', { chainId }, FINALIZE_EVERY_MS)
+      await jobs.repeat('sum', { chainId }, SUM_EVERY_MS)
     }
     await jobs.repeat('dispatch', {}, DISPATCH_EVERY_MS)
     await jobs.repeat('calibrate', {}, config.CALIBRATION_INTERVAL_MS)

@@ -36,6 +36,8 @@ export const queues = {
   gaps: { payload: OfChain, attempts: 1, backoffMs: 250, concurrency: MAX_CHAINS, lockMs: 30_000 },
   /** Reports the settlements of a chain that became final. The next run repeats a failed one. */
   finalize: { payload: OfChain, attempts: 1, backoffMs: 250, concurrency: MAX_CHAINS, lockMs: 30_000 },
+  /** Sums new rows of a chain's ledger by day. The next run continues. */
+  sum: { payload: OfChain, attempts: 1, backoffMs: 250, concurrency: MAX_CHAINS, lockMs: 30_000 },
   /** Requests deliveries to the webhook endpoints that something is due for. The next run repeats a failed one. */
   dispatch: { payload: z.strictObject({}), attempts: 1, backoffMs: 250, concurrency: 1, lockMs: 30_000 },
   /** Delivers to a webhook endpoint. Endpoints that hang must not delay others: there are as many as can run at once. */

@@ -38,6 +38,7 @@ const parsers: { readonly [N in JobName]: (payload: unknown) => Payload<N> } = {
   audit: (payload) => queues.audit.payload.parse(payload),
   gaps: (payload) => queues.gaps.payload.parse(payload),
   finalize: (payload) => queues.finalize.payload.parse(payload),
+  sum: (payload) => queues.sum.payload.parse(payload),
   dispatch: (payload) => queues.dispatch.payload.parse(payload),
   deliver: (payload) => queues.deliver.payload.parse(payload),
   calibrate: (payload) => queues.calibrate.payload.parse(payload),

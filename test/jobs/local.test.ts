@@ -190,6 +190,7 @@ const payloads: { readonly [N in JobName]: readonly [good: object, bad: object] 
   audit: [base, { chainId: 1.5 }],
   gaps: [base, { ...base, more: 1 }],
   finalize: [base, {}],
+  sum: [base, {}],
   dispatch: [{}, base],
   deliver: [{ endpoint: 'x'.repeat(100) }, { endpoint: 'x'.repeat(101) }],
   calibrate: [{}, base],

@@ -23,6 +23,7 @@ const idle = {
   audit: async () => {},
   gaps: async () => {},
   finalize: async () => {},
+  sum: async () => {},
   dispatch: async () => {},
   deliver: async () => {},
   calibrate: async () => {},

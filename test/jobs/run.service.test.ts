@@ -18,6 +18,7 @@ const idle = {
   audit: async () => {},
   gaps: async () => {},
   finalize: async () => {},
+  sum: async () => {},
   dispatch: async () => {},
   deliver: async () => {},
   calibrate: async () => {},

@@ -117,6 +117,7 @@ describe.each(drivers)('the scheduled job, $name', ({ url }) => {
         audit: async () => {},
         gaps: async () => {},
         finalize: async () => {},
+        sum: async () => {},
         dispatch: async () => {},
         deliver: async () => {},
         calibrate: () => calibrate(),

@@ -13,7 +13,7 @@ import { reads } from '../../src/reads/entities/table.ts'
 import { listings } from '../../src/reads/lists/listings.ts'
 import { Balances } from '../../src/reads/portfolio/balances-records.ts'
 import { Portfolio } from '../../src/reads/portfolio/records.ts'
-import { DepositPoint, EventPoint, seriesBody, WalletPoint } from '../../src/reads/series/records.ts'
+import { DepositPoint, EventPoint, ProtocolPoint, seriesBody, WalletPoint } from '../../src/reads/series/records.ts'
 import { TransactionRecord } from '../../src/reads/transactions/record.ts'
 import { BuiltTx } from '../../src/tx/build.ts'
 import { Broadcast } from '../../src/tx/relay.ts'
@@ -39,6 +39,7 @@ const responses: readonly (readonly [RegExp, z.ZodType])[] = [
   [/^\/v1\/hedge\/events\/[^/]+\/[^/]+\/series$/, seriesBody(EventPoint)],
   [/^\/v1\/hedge\/deposits\/[^/]+\/[^/]+\/series$/, seriesBody(DepositPoint)],
   [/^\/v1\/wallets\/[^/]+\/series$/, seriesBody(WalletPoint)],
+  [/^\/v1\/series$/, seriesBody(ProtocolPoint)],
   [/^\/v1\/wallets\/portfolio$/, readEnvelope(z.array(Portfolio))],
   [/^\/v1\/wallets\/[^/]+\/balances$/, readEnvelope(Balances)],
   [/^\/v1\/wallets\//, readEnvelope(Portfolio)],

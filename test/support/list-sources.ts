@@ -110,7 +110,7 @@ export const listSources = (fakes: Fakes) => {
     chains,
     maxLagSeconds: 60,
     lists: {
-      token: createLists({ database: { rows: unused }, chains }).token,
+      token: createLists({ database: { run: unused, rows: unused }, chains }).token,
       tokens: {
         ask: async (chainId: ChainId, token: string) => ({ token, symbol: `on ${chainId}`, decimals: 6 }),
       },

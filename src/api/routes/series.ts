@@ -1,8 +1,9 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { FinalityCache } from '../../reads/freshness/finality.ts'
 import { freshnessHeaders } from '../../reads/freshness/freshness.ts'
+import { protocolSeries } from '../../reads/series/protocol.ts'
 import * as query from '../../reads/series/query.ts'
-import { DepositPoint, EventPoint, seriesBody, WalletPoint } from '../../reads/series/records.ts'
+import { DepositPoint, EventPoint, ProtocolPoint, seriesBody, WalletPoint } from '../../reads/series/records.ts'
 import {
   depositSeries,
   eventSeries,
@@ -72,6 +73,17 @@ const table: readonly SeriesRoute[] = [
     point: WalletPoint,
     isLong: true,
     read: walletSeries,
+  }),
+  series({
+    path: '/series',
+    name: 'series',
+    tag: 'Protocol',
+    summary: 'The totals of the protocol over time, for each chain and token',
+    params: z.object({}),
+    query: query.ProtocolSeriesQuery,
+    point: ProtocolPoint,
+    isLong: true,
+    read: protocolSeries,
   }),
 ]
 

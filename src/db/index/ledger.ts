@@ -1,4 +1,5 @@
 import { and, eq, getTableColumns, gt, inArray, sql } from 'drizzle-orm'
+import { min } from '../../lib/fixed.ts'
 import type { LedgerLog } from '../../protocol/abi/ledger-logs.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import { type Kind, kinds } from '../../protocol/entities.ts'
@@ -10,6 +11,7 @@ import { cursors } from '../schema/index-state.ts'
 import { ledger } from '../schema/ledger.ts'
 import { entityTables, type FactRow, rowsById } from '../stored.ts'
 import { hasGap } from './log-gaps.ts'
+import { forgetSums } from './totals.ts'
 import type { Dated } from './write.ts'
 
 /* Writes the ledger: the rows of logs, with what the facts of the index add to them. */
@@ -107,6 +109,7 @@ export const putLedger = async (
     (await completeRows(handle, chainId, rows)).map((row) => ({ chainId, ...row }) as typeof ledger.$inferInsert),
     sql`ON CONFLICT (chain_id, block_number, log_index) DO UPDATE SET ${replaced}`,
   )
+  if (rows.length > 0) await forgetSums(handle, chainId, keys.reduce(min))
   return rows.filter((row) => !known.has(keyOf(row)))
 }
 

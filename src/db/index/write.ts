@@ -25,6 +25,7 @@ import { cutGaps } from './log-gaps.ts'
 import { byKind } from './progress.ts'
 import { lockRefreshQueue, onConflictRaiseVersion, requestRefresh } from './refresh-queue.ts'
 import { type Draft, insertSettlements, keepSettlements, settlementsAbove } from './settlements.ts'
+import { forgetSums } from './totals.ts'
 
 /** What a log reports, with the time of its block in Unix seconds. */
 export type Dated<T> = T & { readonly blockTimestamp: bigint }
@@ -166,6 +167,7 @@ export const rollBack = async (
     await removeAbove(entityTables[kind].observations)
     await removeAbove(entityTables[kind].facts)
   }
+  await forgetSums(handle, chainId, ancestorNumber + 1n)
   await removeAbove(ledger)
   await removeAbove(t.feeRates)
   await removeAbove(t.chainObservations)
@@ -180,9 +182,9 @@ export const rollBack = async (
   // While entities are read by id, facts are not complete up to every anchor. Fee rates may be complete up to an earlier
   // block, which stays.
   await handle.execute(sql`WITH gone AS (
-      DELETE FROM ${cursors} WHERE chain_id = ${chainId} AND block_number > ${ancestorNumber} RETURNING fees_number, fees_hash, ledger_number
-    ) INSERT INTO ${cursors} (chain_id, block_number, block_hash, block_timestamp, ledger_number, fees_number, fees_hash)
-    SELECT chain_id, block_number, block_hash, block_timestamp, least(ledger_number, block_number),
+      DELETE FROM ${cursors} WHERE chain_id = ${chainId} AND block_number > ${ancestorNumber} RETURNING fees_number, fees_hash, ledger_number, totals_number
+    ) INSERT INTO ${cursors} (chain_id, block_number, block_hash, block_timestamp, ledger_number, totals_number, fees_number, fees_hash)
+    SELECT chain_id, block_number, block_hash, block_timestamp, least(ledger_number, block_number), totals_number,
       CASE WHEN fees_number > block_number THEN block_number ELSE fees_number END,
       CASE WHEN fees_number > block_number THEN block_hash ELSE fees_hash END
     FROM gone CROSS JOIN (SELECT * FROM ${anchors} WHERE chain_id = ${chainId} AND complete ORDER BY block_number DESC LIMIT 1) AS newest`)

@@ -66,6 +66,11 @@ export const cursors = pgTable('cursors', {
    * or rolled it back: the ledger is then made again.
    */
   ledgerNumber: bigint('ledger_number', { mode: 'bigint' }),
+  /**
+   * The block up to which the ledger is summed by day (`index/totals.ts`). Null for no block, and when a build without
+   * sums rolled the index back: they are then made again.
+   */
+  totalsNumber: bigint('totals_number', { mode: 'bigint' }),
   /** How the newest rates contradict those of the protocol's view (`index/fees.ts`); null where they agree. */
   feesContradiction: text('fees_contradiction'),
 })

@@ -7,6 +7,7 @@ import { createHeldTokens } from '../../db/queries/held-tokens.ts'
 import { createListings } from '../../db/queries/listings.ts'
 import { createPortfolios } from '../../db/queries/portfolios.ts'
 import { createRefreshState } from '../../db/queries/refresh-state.ts'
+import { createTotals } from '../../db/queries/totals.ts'
 import type { PricingClient } from '../../pricing/client.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import { configuredTokens, type Token } from '../../protocol/tokens.ts'
@@ -15,7 +16,7 @@ import type { ReadSources } from '../read.ts'
 
 /** Makes the queries of lists of whole records. Reads nothing yet. */
 export const createLists = (deps: {
-  readonly database: Pick<Database, 'rows'>
+  readonly database: Pick<Database, 'run' | 'rows'>
   readonly chains: ReadonlyMap<ChainId, Chain>
 }) => {
   const configured = new Map(
@@ -28,6 +29,7 @@ export const createLists = (deps: {
     listings: createListings(deps.database),
     activity: createActivity(deps.database),
     portfolios: createPortfolios(deps.database),
+    totals: createTotals(deps.database),
     heldTokens: createHeldTokens(deps.database),
     refreshState: createRefreshState(deps.database),
     tokens: createTokens(deps.chains),

@@ -7,7 +7,7 @@ import { Utilization } from '../../protocol/records.ts'
 import { heldAt } from '../history/holdings.ts'
 
 /** A figure of a series: its schema, and its value for what the series is of. */
-type Figure<Of> = { readonly schema: z.ZodType; readonly value: (of: Of) => string | number | null }
+export type Figure<Of> = { readonly schema: z.ZodType; readonly value: (of: Of) => string | number | null }
 
 type EventState = ReturnType<Fold['event']> & { readonly payouts: bigint }
 

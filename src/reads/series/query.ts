@@ -3,6 +3,7 @@ import { MAX_CHAINS, PathChainId } from '../../protocol/chains.ts'
 import { Address20, PathInteger, QueryMoment } from '../../protocol/fields/request-fields.ts'
 import { choice, choices, formatField, listOf } from '../lists/query.ts'
 import { depositFigures, eventFigures, walletFigures } from './figures.ts'
+import { protocolFigures } from './protocol.ts'
 import { intervalNames, MAX_POINTS } from './times.ts'
 
 const MOMENT = 'A block number (below 1,000,000,000), a time in Unix seconds, or an ISO 8601 time'
@@ -34,4 +35,9 @@ export const DepositSeriesQuery = z.object(seriesQuery(depositFigures, [...inter
 export const WalletSeriesQuery = z.object({
   chainId: listOf(PathChainId, MAX_CHAINS).optional().meta({ description: 'The chains; all chains when omitted' }),
   ...seriesQuery(walletFigures, intervalNames),
+})
+
+export const ProtocolSeriesQuery = z.object({
+  chainId: listOf(PathChainId, MAX_CHAINS).optional().meta({ description: 'The chains; all chains when omitted' }),
+  ...seriesQuery(protocolFigures, ['day', 'week']),
 })

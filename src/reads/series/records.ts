@@ -3,6 +3,7 @@ import { OfChain } from '../../protocol/chains.ts'
 import { Integer, UnixSeconds } from '../../protocol/fields/response-fields.ts'
 import { BlockNumber, Hash, tokenFields } from '../lists/records.ts'
 import { depositFigures, eventFigures, walletFigures } from './figures.ts'
+import { protocolFigures } from './protocol.ts'
 import { intervalNames } from './times.ts'
 
 /** A point with these figures, of which `metric` can select some. */
@@ -18,6 +19,7 @@ const pointOf = (id: string, figures: Readonly<Record<string, { readonly schema:
 
 export const EventPoint = pointOf('EventPoint', eventFigures)
 export const DepositPoint = pointOf('DepositPoint', depositFigures)
+export const ProtocolPoint = pointOf('ProtocolPoint', protocolFigures)
 export const WalletPoint = pointOf('WalletPoint', walletFigures)
 
 export type Point = Readonly<Record<string, unknown>>

@@ -1,0 +1,44 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { type LedgerTypeName, ledgerTypes } from '../../protocol/ledger.ts'
+import { ledger } from '../schema/ledger.ts'
+import { events, positions } from '../schema/records.ts'
+
+/** Seconds of a day, as SQL. */
+export const DAY_SECONDS = sql.raw('86400::bigint')
+
+/** The types of logs that totals are made of. Each has an event. */
+export const totalTypes = [
+  'event.created',
+  'event.settled',
+  'deposit.created',
+  'position.created',
+  'premiums.claimed',
+  'payout.claimed',
+  'capital.withdrawn',
+  'earnings.withdrawn',
+  'payouts.recovered',
+] as const satisfies readonly LedgerTypeName[]
+
+const code = (type: LedgerTypeName): SQL => sql.raw(String(ledgerTypes[type].code))
+
+/** The rows of a chain's ledger (`l`) that totals are made of, above the block `after`, up to `upTo`, with their events (`o`). */
+const rowsText = (chainId: SQL, after: SQL, upTo: SQL): SQL => sql`${ledger} AS l
+  LEFT JOIN ${events} AS o ON o.chain_id = l.chain_id AND o.id = l.event_id
+  WHERE l.chain_id = ${chainId} AND l.block_number > ${after} AND l.block_number <= ${upTo}
+    AND l.type IN (${sql.join(totalTypes.map(code), sql`, `)})`
+
+/** Whether the token of one of these rows is not known. */
+export const lacksToken = (...range: Parameters<typeof rowsText>): SQL =>
+  sql`EXISTS (SELECT FROM ${rowsText(...range)} AND o.payment_token IS NULL)`
+
+/**
+ * The sums of these rows: day, token, type, number of rows, amounts, fees and notional. The notional of a settlement is that
+ * of all positions of its event.
+ */
+export const totalsText = (...range: Parameters<typeof rowsText>): SQL => sql`
+  SELECT l.block_timestamp / ${DAY_SECONDS} AS day, o.payment_token AS token, l.type, count(*) AS rows,
+    coalesce(sum(l.amount), 0) AS amount, coalesce(sum(l.fee), 0) AS fee, coalesce(sum(CASE l.type
+      WHEN ${code('position.created')} THEN (SELECT notional FROM ${positions} WHERE chain_id = l.chain_id AND id = l.position_id)
+      WHEN ${code('event.settled')} THEN (SELECT sum(notional) FROM ${positions} WHERE chain_id = l.chain_id AND event_id = l.event_id)
+    END), 0) AS notional
+  FROM ${rowsText(...range)} GROUP BY 1, 2, 3`

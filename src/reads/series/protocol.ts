@@ -1,0 +1,130 @@
+import type { Address } from 'viem'
+import type { DaySum } from '../../db/queries/totals.ts'
+import { unavailable } from '../../lib/errors.ts'
+import { min } from '../../lib/fixed.ts'
+import type { ChainId } from '../../protocol/chains.ts'
+import { Amount, decimal, Integer, integer } from '../../protocol/fields/response-fields.ts'
+import type { LedgerTypeName } from '../../protocol/ledger.ts'
+import { requireOneChain } from '../history/at.ts'
+import { chainsOf } from '../lists/resource.ts'
+import type { Figure } from './figures.ts'
+import type { Point } from './records.ts'
+import {
+  answer,
+  blockOf,
+  endOf,
+  figuresOf,
+  type Series,
+  type SeriesQuery,
+  type SeriesSources,
+  secondOf,
+  tokenOf,
+} from './series.ts'
+import { type Interval, timesOf } from './times.ts'
+
+const DAY = 86_400n
+
+type Sum = Pick<DaySum, 'rows' | 'amount' | 'fee' | 'notional'>
+
+/** The sums of all days so far in one token, by type. */
+type Totals = (type: LedgerTypeName) => Sum
+
+const amount = (description: string, value: (of: Totals) => bigint): Figure<Totals> => ({
+  schema: Amount.meta({ description }),
+  value: (of) => decimal(value(of)),
+})
+
+const count = (description: string, type: LedgerTypeName): Figure<Totals> => ({
+  schema: Integer.meta({ description }),
+  value: (of) => integer(of(type).rows),
+})
+
+/** The figures of the protocol in one token. All are sums since its first log. */
+export const protocolFigures = {
+  events: count('Events created', 'event.created'),
+  settlements: count('Events settled', 'event.settled'),
+  deposits: count('Deposits', 'deposit.created'),
+  positions: count('Positions', 'position.created'),
+  claims: count('Payouts claimed', 'payout.claimed'),
+  liquidity: amount(
+    'Capital of all deposits that is not withdrawn, before payouts',
+    (of) => of('deposit.created').amount - of('capital.withdrawn').amount,
+  ),
+  deposited: amount('Capital of all deposits', (of) => of('deposit.created').amount),
+  withdrawn: amount('Capital withdrawn', (of) => of('capital.withdrawn').amount),
+  exposure: amount(
+    'Notional of the positions of events that are not settled',
+    (of) => of('position.created').notional - of('event.settled').notional,
+  ),
+  premiums: amount('Premiums paid', (of) => of('position.created').amount),
+  premiumsClaimed: amount('Premiums claimed by LPs, before the fee', (of) => of('premiums.claimed').amount),
+  payouts: amount('Payouts claimed, before the fee', (of) => of('payout.claimed').amount),
+  recovered: amount('Payouts that were not claimed in time', (of) => of('payouts.recovered').amount),
+  fees: amount(
+    'Fees on premiums, on premiums claimed and on payouts, with the share of the creators',
+    (of) => of('position.created').fee + of('premiums.claimed').fee + of('payout.claimed').fee,
+  ),
+  earnings: amount('Earnings withdrawn by creators', (of) => of('earnings.withdrawn').amount),
+} as const satisfies Readonly<Record<string, Figure<Totals>>>
+
+const nothing: Sum = { rows: 0n, amount: 0n, fee: 0n, notional: 0n }
+
+const added = (a: Sum, b: Sum): Sum => ({
+  ...{ rows: a.rows + b.rows, amount: a.amount + b.amount },
+  ...{ fee: a.fee + b.fee, notional: a.notional + b.notional },
+})
+
+/** The points of one token: the totals of the days up to each time. */
+function* pointsOf(
+  days: readonly DaySum[],
+  times: readonly bigint[],
+): Generator<{ readonly time: bigint; readonly of: Totals }> {
+  const sums = new Map<LedgerTypeName, Sum>()
+  let next = 0
+  for (const time of times) {
+    for (let day = days[next]; day !== undefined && BigInt(day.day) * DAY <= time; day = days[next]) {
+      sums.set(day.type, added(sums.get(day.type) ?? nothing, day))
+      next += 1
+    }
+    yield { time, of: (type) => sums.get(type) ?? nothing }
+  }
+}
+
+/** Reads the totals of the protocol, one series for each chain and token. Throws as `blockAt` does. */
+export const protocolSeries = async (
+  sources: SeriesSources,
+  _: unknown,
+  query: SeriesQuery & {
+    readonly interval?: Exclude<Interval, 'hour'> | undefined
+    readonly chainId?: readonly ChainId[] | undefined
+  },
+): Promise<Series> => {
+  const { interval = 'day', from, to } = query
+  const chains = chainsOf(query.chainId)
+  for (const name of ['from', 'to'] as const) requireOneChain(name, query[name], chains)
+  const rows: Point[] = []
+  const ends: { readonly chainId: ChainId; readonly block: Awaited<ReturnType<typeof blockOf>> }[] = []
+  let first: bigint | null = null
+  for (const chainId of chains) {
+    const block = await blockOf(sources, chainId, to)
+    ends.push({ chainId, block })
+    const days = await sources.lists.totals.daysUpTo(chainId, block)
+    if (days === null)
+      throw unavailable(`the ledger of chain ${chainId} is not complete or not summed yet: see /status`)
+    const [earliest] = days
+    if (earliest === undefined) continue
+    const asked = from === undefined ? BigInt(earliest.day) * DAY : await secondOf(sources, chainId, from)
+    first = first === null ? asked : min(first, asked)
+    const times = timesOf(interval, asked, endOf(to, block))
+    for (const token of new Set(days.map((it) => it.token))) {
+      if (token === null) throw unavailable(`an event of chain ${chainId} is not read yet`)
+      const shown = await tokenOf(sources, chainId, token as Address)
+      for (const { time, of } of pointsOf(
+        days.filter((it) => it.token === token),
+        times,
+      ))
+        rows.push({ chainId, ...shown, time: Number(time), ...figuresOf(protocolFigures, query, of) })
+    }
+  }
+  return answer(query, rows, first ?? 0n, ends)
+}
