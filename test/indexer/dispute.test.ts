@@ -10,10 +10,10 @@ const block = blockOf(7n)
 const NOW = 1_800_000_100
 
 /**
- * What an endpoint answers: the fork of its block 7 (0 has the disputed block; null: none), its newest time, and its
- * chain id.
+ * What an endpoint answers: the fork of its block 7 (0 has the disputed block; null: none), the number and the time of
+ * its newest block, and its chain id.
  */
-type Answer = { readonly fork: number | null; readonly at?: number; readonly id?: number }
+type Answer = { readonly fork: number | null; readonly head?: number; readonly at?: number; readonly id?: number }
 
 let clock: { now: number }
 let answers: readonly (Answer | null)[]
@@ -32,9 +32,9 @@ const open = (...first: readonly (Answer | null)[]) => {
   const all = () =>
     answers.flatMap((answer, endpoint) => {
       if (answer === null) return []
-      const { fork, at = NOW, id = 8453 } = answer
+      const { fork, head: number = 9, at = NOW, id = 8453 } = answer
       const value = fork === null ? null : blockOf(7n, fork)
-      const head = { ...blockOf(9n), timestamp: BigInt(at) }
+      const head = { ...blockOf(BigInt(number)), timestamp: BigInt(at) }
       const outcomes = { block: { ok: true, value }, head: { ok: true, value: head }, id: { ok: true, value: id } }
       return [{ endpoint, outcomes }]
     })
@@ -162,6 +162,52 @@ describe('the only answer', () => {
     clock.now += 1
     expect(await dispute.resolve(block)).toEqual([0])
     expect(penalized).toEqual([])
+  })
+})
+
+describe('a block that no endpoint has', () => {
+  const below = [
+    { fork: null, head: 5 },
+    { fork: null, head: 6 },
+  ]
+
+  test('is a gap of an endpoint whose newest block is not below it', async () => {
+    const dispute = open({ fork: null, head: 6 }, { fork: null, head: 7 })
+    expect(await dispute.resolve(block)).toBeNull()
+    expect(penalized).toEqual(['1: it has no block 7, below its newest block'])
+    expect(dispute.problem()).toBe('a node with block 7 has no block 7')
+  })
+
+  test('is orphaned once every newest block has been below it for ten seconds', async () => {
+    const dispute = open(...below)
+    expect(await dispute.resolve(block)).toBeNull()
+    expect(dispute.problem()).toBe('the index is at block 7, above the newest block of every node, 6')
+    clock.now += 9_999
+    expect(await dispute.resolve(block)).toBeNull()
+    clock.now += 1
+    expect(await dispute.resolve(block)).toEqual([0, 1])
+    expect(penalized).toEqual([])
+  })
+
+  test.each<[string, (dispute: ReturnType<typeof open>) => Promise<unknown> | undefined]>([
+    ['another hash was asked about', (dispute) => dispute.resolve(blockOf(7n, 1))],
+    [
+      'an endpoint had it',
+      (dispute) => {
+        answers = [ours]
+        return dispute.resolve(block)
+      },
+    ],
+    ['it was confirmed', (dispute) => dispute.confirm() as undefined],
+  ])('is waited for again if %s in between', async (_, between) => {
+    const dispute = open(...below)
+    await dispute.resolve(block)
+    await between(dispute)
+    answers = below
+    clock.now += 10_000
+    expect(await dispute.resolve(block)).toBeNull()
+    clock.now += 10_000
+    expect(await dispute.resolve(block)).toEqual([0, 1])
   })
 })
 

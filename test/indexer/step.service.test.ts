@@ -224,6 +224,20 @@ describe('the anchor', () => {
     expect(fake.sent()).toEqual([polled(...(blocks === 2 ? (['anchor', 'logs'] as const) : (['logs'] as const)))])
   })
 
+  test('is not compared because of a proved block without rows', async () => {
+    const step = await openIndexed()
+    fake.state.finalized = 3n
+    await step()
+    const empty = fake.pass(1)
+    await step()
+    clock.now += 10_000
+    expect(await step()).toMatchObject({ proven: empty })
+    clock.now += 1_000
+    fake.sent()
+    await step()
+    expect(fake.sent()).toEqual([polled('logs')])
+  })
+
   test('is compared again once a new row can be replaced', async () => {
     const step = await openIndexed()
     fake.state.finalized = 3n
@@ -315,6 +329,22 @@ describe('new logs', () => {
     fake.state.hides = () => false
     expect(await step()).toMatchObject({ proven: fake.head(), problem: null })
     expect(await progress()).toMatchObject({ last: { position: 2n } })
+  })
+
+  test.each([
+    ['the block of the row before it, if the index has that one', 2, [2, 3], { from: 3, to: 7 }],
+    ['the first block after the cursor, if the row before it is newer', 3, [2, 3, 4], { from: 6, to: 8 }],
+  ])('the gap of a row that is read from the state begins at %s', async (_, hidden, ids, gap) => {
+    const step = await openIndexed({ proveEveryMs: 0, waitMs: 0 })
+    fake.pass(2)
+    expect((await step()).proven?.number).toBe(5n)
+    fake.state.hides = ({ topics }) => Number(topics[2]) === hidden
+    for (const id of ids) fake.create('position', id)
+    await step()
+    expect((await progress()).last.position).toBe(BigInt(ids.at(-1) ?? 0))
+    expect(
+      await rowsOf(database, 'SELECT from_block::integer AS from, to_block::integer AS to FROM log_gaps'),
+    ).toEqual([gap])
   })
 
   test('logs of rows that the index has already are of another chain: all endpoints are asked about the anchor', async () => {
@@ -428,6 +458,28 @@ describe('a reorg', () => {
     fake.state.finalized = finalized
     await step()
     expect(said()).toEqual([...(isError ? ['reorg below the finalized block'] : []), 'index rolled back'])
+  })
+
+  test('is confirmed by the next step, whenever that is', async () => {
+    const step = await openIndexed()
+    fake.reorg(2n)
+    fake.pass(1)
+    clock.now += 1_000
+    for (const left of ['a decision', 'work']) expect(await step()).toMatchObject({ left })
+  })
+
+  test('leaves an anchor that is compared again, even if the one before was final', async () => {
+    const step = await anchored(4)
+    fake.state.finalized = 7n
+    await step()
+    fake.reorg(5n)
+    fake.pass(4)
+    // The head is below the anchor, which is asked about for that reason.
+    Object.assign(fake.state, { lag: 3, finalized: 4n })
+    for (const left of ['a decision', 'work']) expect(await step()).toMatchObject({ left })
+    fake.sent()
+    await step()
+    expect(fake.sent()).toContainEqual(polled('anchor', 'logs'))
   })
 
   test('an answer that has the block again begins the confirmation again', async () => {
