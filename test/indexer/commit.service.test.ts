@@ -145,6 +145,14 @@ test('fee rates are complete up to the block, also when there are none, unless l
   expect(await complete()).toBe(4)
 })
 
+test('blocks without their logs are recorded', async () => {
+  await writes.write(blockOf(3n), { gap: { from: 1n, to: 3n } })
+  await writes.write(blockOf(4n))
+  expect(await rowsOf(database, 'SELECT from_block::integer AS from, to_block::integer AS to FROM log_gaps')).toEqual([
+    { from: 1, to: 3 },
+  ])
+})
+
 test('an event that expired since the cursor is requested, however long that was', async () => {
   const { timestamp } = blockOf(3n)
   const expiring = (id: number, expiryDate: bigint) => {

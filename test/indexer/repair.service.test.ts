@@ -85,6 +85,17 @@ test('a range that is known to be complete is not checked again', async () => {
   expect(sent()).toEqual([])
 })
 
+test('a complete range in which position 1 was missing is checked for a position 0', async () => {
+  fake.create('position', 0, 1, 2)
+  hide(0, 1)
+  const head = fake.head()
+  const range = { ...(await fetchRange(fake.chain, { from: 0n, upTo: head.number, head })), complete: true }
+  const attempt = () => repair.complete({ last: none, range, head })
+  await expect(attempt()).rejects.toBeInstanceOf(MissingRow)
+  clock.now += 2_000
+  expect(idsOf((await attempt()).facts)).toEqual([2, 1, 0])
+})
+
 test('below the head, only a position 0 is looked for, at the head', async () => {
   fake.create('position', 1)
   const upTo = fake.head().number
@@ -126,6 +137,14 @@ describe('a gap before another row', () => {
     // The logs are not before that of position 1.
     expect(gapFrom).toBe(1n)
     expect(repair.problem()).toBeNull()
+  })
+
+  test('of an older range is read at the head: nodes may have dropped older state', async () => {
+    fake.pass(3)
+    await expect(complete({ upTo: 5n })).rejects.toBeInstanceOf(MissingRow)
+    clock.now += 2_000
+    await complete({ upTo: 5n })
+    expect(sent()).toContain('2 at 8')
   })
 
   test('has its log when the node returns it in time, and no state is read', async () => {

@@ -137,11 +137,21 @@ test('a reorg during the batches removes the rows of the orphaned fork', async (
   expect(await progress()).toMatchObject({ cursor: null, last: { position: 5n } })
   fake.reorg(0n)
   fake.create('position', 1, 2)
-  clock.now += 1_000
+  // Within the second after which an index with logs compares its anchor again.
   for (const left of ['a decision', 'work']) expect((await step()).left).toBe(left)
   expect(await progress()).toMatchObject({ cursor: null, anchor: null, last: { position: null } })
   while ((await step()).proven === null);
   expect(await progress()).toMatchObject({ cursor: fake.head(), last: { position: 2n } })
+})
+
+test('the logs of a first write are missing from the start block on', async () => {
+  fake = createFakeChain({ startBlock: 2n })
+  fake.state.hasLogs = false
+  fake.pass(3)
+  await open({})()
+  expect(await rowsOf(database, 'SELECT from_block::integer, to_block::integer FROM log_gaps')).toEqual([
+    { from_block: 2, to_block: 3 },
+  ])
 })
 
 test('a step at the cursor adds no gap', async () => {

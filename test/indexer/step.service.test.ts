@@ -1,5 +1,8 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { Batch } from '../../src/chain/rpc/batch.ts'
+import { LogsPruned } from '../../src/chain/rpc/errors.ts'
+import type { Request } from '../../src/chain/rpc/requests.ts'
 import { type Lease, LeaseLost } from '../../src/db/index/lease.ts'
 import { readProgress } from '../../src/db/index/progress.ts'
 import type { Database } from '../../src/db/pool.ts'
@@ -133,10 +136,39 @@ describe('a quiet chain', () => {
   test('a block that is waited for is proved at once, and one above the head is not waited for', async () => {
     const step = await openIndexed()
     const wanted = fake.pass(1)
-    expect(await step(wanted.number + 1n)).toMatchObject({ proven: null })
-    expect(await step(wanted.number + 1n)).toMatchObject({ proven: null })
+    for (const other of [1n, 1n, -1n]) expect(await step(wanted.number + other)).toMatchObject({ proven: null })
     expect(await step(wanted.number)).toMatchObject({ proven: wanted })
     expect(await step(wanted.number)).toMatchObject({ proven: null })
+  })
+
+  test('a node that has not the head of the poll before is proved at its own', async () => {
+    const step = await openIndexed()
+    fake.pass(2)
+    await step()
+    fake.state.lag = 1
+    clock.now += 10_000
+    expect(await step()).toMatchObject({ proven: fake.block(4n) })
+  })
+
+  test('the first poll of a process has no logs, and shows nothing about the blocks after the cursor', async () => {
+    await openIndexed()
+    const step = open()
+    for (const isQuiet of [false, true]) expect(await step()).toMatchObject({ ...nothingLeft, isQuiet })
+  })
+
+  test('the logs of a poll begin after the cursor, and no higher than the head of the poll before', async () => {
+    const step = await openIndexed()
+    const { poll } = fake.chain
+    const from: number[] = []
+    const watched = (batch: { readonly logs: Request<unknown> }) => {
+      from.push(Number((batch.logs.params[0] as { readonly fromBlock: string }).fromBlock))
+      return poll(batch)
+    }
+    Object.assign(fake.chain, { poll: watched })
+    await step()
+    fake.pass(2)
+    for (let polls = 0; polls < 2; polls += 1) await step()
+    expect(from).toEqual([3, 3, 4])
   })
 
   test('a block is proved at once while others wait for blocks above the head', async () => {
@@ -147,8 +179,13 @@ describe('a quiet chain', () => {
     expect(await step([wanted.number, wanted.number + 1n, 2n ** 63n])).toMatchObject({ proven: wanted })
   })
 
-  test('a head below the anchor means that the node lags: all are asked once a second', async () => {
+  test.each([
+    ['may be replaced', 2n],
+    ['is final', 3n],
+  ])('a head below an anchor that %s means that the node lags: all are asked once a second', async (_, finalized) => {
     const step = await openIndexed()
+    fake.state.finalized = finalized
+    await step()
     fake.state.lag = 1
     clock.now += 1_000
     expect(await step()).toMatchObject({ left: 'a decision', proven: null })
@@ -214,6 +251,8 @@ describe('the anchor', () => {
   test.each([
     [2n, 2],
     [3n, 1],
+    // No node has it.
+    [99n, 2],
   ])('with the finalized block at %i and the last row at 3, a poll asks for %i blocks', async (finalized, blocks) => {
     const step = await openIndexed()
     fake.state.finalized = finalized
@@ -260,6 +299,19 @@ describe('new logs', () => {
     expect(await step()).toMatchObject({ left: 'nothing', proven: block, isWritten: true, isQuiet: true })
     expect(await progress()).toMatchObject({ cursor: block, last: { position: 2n } })
     expect(fake.sent()).toEqual([polled('logs'), moved(3)])
+  })
+
+  test('above the head of the poll are left to a later one', async () => {
+    const step = await openIndexed()
+    await step()
+    const { poll } = fake.chain
+    const block = fake.create('position', 2)
+    Object.assign(fake.chain, {
+      poll: async (batch: Batch) => ({ ...(await poll(batch)), head: fake.block(3n) }),
+    })
+    expect(await step()).toMatchObject({ ...nothingLeft, proven: null })
+    Object.assign(fake.chain, { poll })
+    expect(await step()).toMatchObject({ proven: block })
   })
 
   // Two blocks after the cursor are known: three blocks, four times.
@@ -314,6 +366,13 @@ describe('new logs', () => {
     expect(said()).toEqual(Array(2).fill(expect.stringContaining('emits a log that this release does not know')))
   })
 
+  test('logs that no release knows name nothing in the first range, which has every row', async () => {
+    fake.mine([UNKNOWN, { words: [7n] }])
+    await open()()
+    expect(said()).toEqual([])
+    expect(await rowsOf(database, 'SELECT subject FROM refresh_queue')).toEqual([{ subject: 'chain' }])
+  })
+
   test('a log that only the state shows is found missing, reported, and indexed when the node returns it', async () => {
     const step = await openIndexed({ proveEveryMs: 0 })
     fake.state.hides = () => true
@@ -332,19 +391,20 @@ describe('new logs', () => {
   })
 
   test.each([
-    ['the block of the row before it, if the index has that one', 2, [2, 3], { from: 3, to: 7 }],
-    ['the first block after the cursor, if the row before it is newer', 3, [2, 3, 4], { from: 6, to: 8 }],
+    ['the block of the row before it, if the index has that one', 2, [2, 3], { from: 3, to: 8 }],
+    ['the first block after the cursor, if the row before it is newer', 3, [2, 3, 4], { from: 6, to: 9 }],
   ])('the gap of a row that is read from the state begins at %s', async (_, hidden, ids, gap) => {
     const step = await openIndexed({ proveEveryMs: 0, waitMs: 0 })
     fake.pass(2)
     expect((await step()).proven?.number).toBe(5n)
     fake.state.hides = ({ topics }) => Number(topics[2]) === hidden
+    fake.pass(1)
     for (const id of ids) fake.create('position', id)
     await step()
     expect((await progress()).last.position).toBe(BigInt(ids.at(-1) ?? 0))
-    expect(
-      await rowsOf(database, 'SELECT from_block::integer AS from, to_block::integer AS to FROM log_gaps'),
-    ).toEqual([gap])
+    expect(await rowsOf(database, 'SELECT from_block::integer AS from, to_block::integer AS to FROM log_gaps')).toEqual(
+      [gap],
+    )
   })
 
   test('logs of rows that the index has already are of another chain: all endpoints are asked about the anchor', async () => {
@@ -406,6 +466,15 @@ describe('far behind the head', () => {
     fake.state.hides = () => false
     expect(await step()).toMatchObject({ left: 'work', problem: null })
     expect(fake.sent().flat()).toContain('eth_getBlockByNumber')
+  })
+
+  test('entities are read by their ids where no node has the logs any more', async () => {
+    fake.create('position', 1, 2)
+    const logs = () => Promise.reject(new LogsPruned('no node has the logs of block 0 any more', undefined))
+    Object.assign(fake.chain, { logs })
+    expect(await open()()).toMatchObject({ left: 'nothing', proven: fake.head(), source: 'logs' })
+    expect(await progress()).toMatchObject({ cursor: fake.head(), last: { position: 2n } })
+    expect(await rowsOf(database, 'SELECT FROM log_gaps')).toHaveLength(1)
   })
 
   test.each([
