@@ -125,7 +125,6 @@ export async function* followFeed<T>(
         if (item !== undefined) yield { item, cursor: next }
         cursor = next
       }
-      failures = 0
     } catch (error) {
       if (signal.aborted) return
       if (!isPassing(error)) throw error

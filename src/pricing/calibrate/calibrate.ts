@@ -26,8 +26,8 @@ const MAX_PERSISTENCE = 0.999
 
 const acceptable = ({ alpha, beta, logLikelihood, constantLogLikelihood }: GarchFit): boolean =>
   Number.isFinite(logLikelihood) &&
+  // With an alpha of 0 the variance would be constant.
   logLikelihood > constantLogLikelihood &&
-  alpha > 0 &&
   alpha + beta <= MAX_PERSISTENCE
 
 const calibrateGarch = (returns: readonly number[], tier: Garch): Pick<Calibration, 'garch' | 'garchFrom'> => {

@@ -59,7 +59,7 @@ const sheetOf = (text: string, name: string): Sheet => {
     throw new Error(`${name}: more than ${most} ${what}, the limit: remove older rates or split the file`)
   }
   // One line above the limit proves that there are too many, without splitting the rest.
-  const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/, MAX_LINES + 1)
+  const lines = text.split(/\r?\n/, MAX_LINES + 1)
   if (lines.length > MAX_LINES) refuse(MAX_LINES, 'lines')
   let cells = 0
   const [header = [], ...rows] = lines
@@ -69,6 +69,7 @@ const sheetOf = (text: string, name: string): Sheet => {
       cells += row.length
       if (row.length > MAX_COLUMNS) refuse(MAX_COLUMNS, 'columns')
       if (cells > MAX_CELLS) refuse(MAX_CELLS, 'cells')
+      // `trim` also removes a byte order mark.
       return row.map((cell) => cell.trim())
     })
   return { header, rows, name }

@@ -12,7 +12,7 @@ const DIAMOND_STORAGE = hexToBigInt(keccak256(toBytes('diamond.standard.diamond.
 
 const address = (offset: bigint): Slot<Address> => ({
   position: numberToHex(DIAMOND_STORAGE + offset, { size: 32 }),
-  decode: (word) => getAddress(sliceHex(word, 12, 32, { strict: true })),
+  decode: (word) => getAddress(sliceHex(word, 12, 32)),
 })
 
 export const ownerSlot = address(4n)

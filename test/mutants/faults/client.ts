@@ -404,7 +404,6 @@ export const clientFaults: Faults = {
         'cursor = next\n        if (item !== undefined) yield { item, cursor: next }',
         'only a caller that leaves the iteration between the two sees the difference, and the position ends with it',
       ],
-      ['      failures = 0\n    } catch', '    } catch'],
       ['if (signal.aborted) return\n', ''],
       ['if (!isPassing(error)) throw error\n', ''],
       ['      options.onFailure?.(error)\n', ''],

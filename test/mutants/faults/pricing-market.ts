@@ -32,7 +32,6 @@ export const pricingMarketFaults: Faults = {
       ['row.length > MAX_COLUMNS', 'row.length >= MAX_COLUMNS'],
       ['cells > MAX_CELLS', 'cells >= MAX_CELLS'],
       ['cells += row.length', 'cells = row.length'],
-      [".replace(/^\\uFEFF/, '')", ''],
       ["line.trim() !== ''", "line !== ''"],
       ["new Set(['', '.', 'N/A', 'ND'])", "new Set(['', '.', 'N/A'])"],
       ['/^\\d{4}-\\d{2}-\\d{2}$/', '/^\\d{4}-\\d{2}-\\d{2}/'],

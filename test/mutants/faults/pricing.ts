@@ -108,7 +108,6 @@ export const pricingFaults: Faults = {
       ['returns.length >= FEWEST_RETURNS_TO_SAMPLE', 'returns.length > FEWEST_RETURNS_TO_SAMPLE'],
       ['&& meanSquare > 0', ''],
       ['logLikelihood > constantLogLikelihood &&', ''],
-      ['alpha > 0 &&\n', ''],
       ['alpha + beta <= MAX_PERSISTENCE', 'true'],
       ['TRADING_DAYS * meanSquare', '365 * meanSquare'],
       ['calibrateGarch(split.clipped, tier.garch)', 'calibrateGarch(returns, tier.garch)'],

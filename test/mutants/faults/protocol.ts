@@ -130,7 +130,6 @@ export const protocolFaults: Faults = {
       ['ownerSlot = address(4n)', 'ownerSlot = address(5n)'],
       ['pendingOwnerSlot = address(5n)', 'pendingOwnerSlot = address(4n)'],
       ['sliceHex(word, 12, 32', 'sliceHex(word, 0, 20'],
-      ['{ strict: true }', '{ strict: false }'],
     ],
   },
   'src/protocol/abi/outputs.ts': {
