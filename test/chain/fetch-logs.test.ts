@@ -185,6 +185,13 @@ describe('another endpoint is asked, and the width stays, when', () => {
   })
 })
 
+test('a range that has no answer is not asked for again at once, also when the width of the endpoint is halved', async () => {
+  const { logs, batches } = open(unreachable({ kind: 'unanswered' }), answers(3))
+  for (let times = 0; times < 3; times += 1) await logs()
+  const silent = batches().filter(({ endpoint: of }) => of === 0)
+  expect(silent.map(({ from, to }) => to - from + 1)).toEqual([100, 100, 50])
+})
+
 test('a few blocks that are refused near the head for an unknown reason are asked of another endpoint', async () => {
   const { logs, batches, endpoint } = openWith(8n, refusing('not today'), answers(1))
   for (let times = 0; times < 6; times += 1) {

@@ -216,6 +216,7 @@ describe('a chain has halted', () => {
     expect([halted(), halted(known)]).toEqual([false, false])
     const down = reported(withHead(8n, 0), silence, silence)
     expect(halted(withHead(7n, 61), down)).toBe(true)
+    expect(statusOf([withHead(7n, 60)], START + 1_000).halted).toBe(false)
   })
 })
 

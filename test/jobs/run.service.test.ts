@@ -252,6 +252,22 @@ describe.each(drivers)('jobs, $name', ({ shared, url }) => {
     expect(sweep).toHaveBeenCalledTimes(1)
   })
 
+  it('waits for its jobs when it closes, for as long as they take', async () => {
+    const jobs = open()
+    const { passed, open: finish } = gate()
+    const observe = vi.fn(() => passed)
+    await jobs.work({ ...idle, observe })
+    await jobs.add('observe', base)
+    await expect.poll(() => observe).toHaveBeenCalledTimes(1)
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const closing = jobs.close().then(() => 'closed')
+    await vi.advanceTimersByTimeAsync(60_000)
+    vi.useRealTimers()
+    expect(await Promise.race([closing, 'open'])).toBe('open')
+    finish()
+    expect(await closing).toBe('closed')
+  })
+
   it('runs the jobs of as many chains as can be configured at once, with no warning of the runtime', async () => {
     const warnings: string[] = []
     const warn = ({ message }: Error): void => void warnings.push(message)

@@ -67,6 +67,11 @@ describe('the signing key', () => {
     expect(openAttester({ key: undefined, isProduction: true })).toBeNull()
   })
 
+  test('the digits of a key may be of either case', () => {
+    const addressOf = (digits: string) => openAttester({ key: `0x${digits}`, isProduction: true })?.address
+    expect(addressOf('0A'.repeat(32))).toBe(addressOf('0a'.repeat(32)))
+  })
+
   test('a publicly known key is rejected in production, and the error does not repeat it', () => {
     for (const { privateKey, address } of testKeys().filter((_, index) => [0, 16, 19].includes(index))) {
       const open = (isProduction: boolean) => openAttester({ key: privateKey, isProduction })

@@ -40,6 +40,15 @@ test('the first return with 60 before it can be a jump, and earlier ones cannot'
   expect([withJumpAt(59).jumps, withJumpAt(60).jumps]).toEqual([[], [1]])
 })
 
+test('a return is a jump above four deviations of the local volatility, to which it is clipped', () => {
+  // Neighbours of 1 % have a deviation of 1 % * sqrt(pi / 2).
+  const limit = 4 * 0.01 * Math.sqrt(Math.PI / 2)
+  const split = (last: number) => splitReturns([...Array.from({ length: 60 }, () => 0.01), last])
+  expect(split(limit * 0.999).jumps).toEqual([])
+  expect(split(limit * 1.001).jumps).toEqual([limit * 1.001])
+  expect(split(limit * 1.001).clipped.at(-1)).toBeCloseTo(limit, 12)
+})
+
 test.each([
   [499, 3, false],
   [500, 2, false],

@@ -133,6 +133,15 @@ describe('the numbers of the picture', () => {
   })
 })
 
+test('a premium of the greatest payout has no break-even rate', async () => {
+  const answer = await quote(cedi)
+  const breakEvenAt = (premiumUsd: number) => figuresOf({ ...answer, premiumUsd }).breakEven
+  expect([breakEvenAt(answer.maxPayoutUsd), breakEvenAt(answer.maxPayoutUsd / 2)]).toEqual([
+    undefined,
+    expect.any(Number),
+  ])
+})
+
 describe('warnings in the picture', () => {
   const notices = async (request: object) =>
     textsOf(drawChart(await quote(request)))

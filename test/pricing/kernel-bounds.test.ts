@@ -69,7 +69,8 @@ describe('numbers outside the range of an option or a jump', () => {
 
   it('volatility, time and deviations of 0 are valid', () => {
     expect(optionPrice({ ...call, spot: 12, sigma: 0, r: 0, q: 0 })).toBe(2)
-    expect(jumpOptionPrice({ ...call, spot: 12, years: 0 }, { ...some, lambda: 1e9 })).toBe(2)
+    for (const jumps of [{ lambda: 1e9 }, { jumpMean: 1e3 }])
+      expect(jumpOptionPrice({ ...call, spot: 12, years: 0 }, { ...some, ...jumps })).toBe(2)
     expect(jumpOptionPrice(call, { ...some, jumpStd: 0 })).toBeGreaterThan(0)
   })
 

@@ -89,6 +89,16 @@ describe('minBlock of an index', () => {
   })
 })
 
+test.each([
+  [100n, 'for the block, which the head has reached', 100n],
+  [99n, 'for news', null],
+])('a wait of an index for block 100 at head %i asks the worker %s', async (head, _, block) => {
+  const opened = open({}, head)
+  opened.tips.set(8453, 98n)
+  await outcomeAfter(0, onIndex(opened, { minBlock: 100, waitMs: 0 }))
+  expect(opened.asks).toEqual([block])
+})
+
 describe('afterTx of an index', () => {
   test.each([
     ['the newest block of both', 90, 90n, 90n],

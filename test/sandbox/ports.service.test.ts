@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { claimPorts, freePort } from '../../src/sandbox/parts/ports.ts'
 
 test('0 requests a free port, all ports differ, and each can be used afterwards', async () => {
@@ -17,6 +17,18 @@ test('0 requests a free port, all ports differ, and each can be used afterwards'
     await once(server, 'listening')
     server.close()
   }
+})
+
+test('a free port is never one of the given ports, even if chance draws it first', async () => {
+  const given = await freePort()
+  vi.spyOn(Math, 'random').mockReturnValueOnce((given - 20_000 + 0.5) / 12_000)
+  const ports = await claimPorts([
+    { variable: 'A', port: 0 },
+    { variable: 'B', port: given },
+  ])
+  vi.restoreAllMocks()
+  expect(ports).toEqual([expect.any(Number), given])
+  expect(ports[0]).not.toBe(given)
 })
 
 test('a port in use is an error that names its variable, and the other ports are released', async () => {

@@ -5,7 +5,7 @@ import { createProgress } from '../../src/sandbox/progress.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-test('while a step takes long, a line appears at least every five seconds', async () => {
+test('while a step takes long, a line appears every four to five seconds', async () => {
   const printed: { readonly at: number; readonly line: string }[] = []
   const began = Date.now()
   const progress = createProgress((line) => printed.push({ at: Date.now() - began, line }))
@@ -18,8 +18,11 @@ test('while a step takes long, a line appears at least every five seconds', asyn
   await long
   progress.close()
   const times = printed.map(({ at }) => at)
-  for (const [nth, at] of times.entries()) expect(at - (times[nth - 1] ?? 0)).toBeLessThanOrEqual(5_000)
-  expect(times.at(-1)).toBe(60_000)
+  const pauses = times.slice(1).map((at, nth) => at - (times[nth] ?? 0))
+  expect(Math.max(...pauses)).toBeLessThanOrEqual(5_000)
+  // The end of the step has a line in any case.
+  expect(Math.min(...pauses.slice(0, -1))).toBeGreaterThanOrEqual(4_000)
+  expect([times.at(-1), printed.at(-1)?.line]).toEqual([60_000, expect.stringMatching(/ 60\.0 s$/)])
   expect(printed.map(({ line }) => line.trim().replace(/ +[\d.]+ s$/, ''))).toEqual([
     'PostgreSQL',
     ...Array.from({ length: printed.length - 2 }, () => '… generated history'),

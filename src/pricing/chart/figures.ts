@@ -31,7 +31,7 @@ export type Figures = z.output<typeof Basis> & {
    * premium.
    */
   premiumAt(spot: number, years: number): number
-  /** The rate at which the payout equals the premium; undefined when no payout reaches the premium. */
+  /** The rate at which the payout equals the premium; undefined when no payout exceeds the premium. */
   readonly breakEven: number | undefined
 }
 

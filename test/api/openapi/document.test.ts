@@ -232,6 +232,15 @@ describe('a schema', () => {
     for (const name of ['symbol', 'state', 'decimals']) expect(found?.[name]).not.toHaveProperty('anyOf')
   })
 
+  test('that states its type has no alternatives', () => {
+    const either = z.union([z.string(), z.int()])
+    const { properties: found } = properties(
+      z.object({ strike: either.meta({ type: 'string' }), state: either.meta({ enum: ['0', 1] }) }),
+    )
+    expect(found?.strike).toEqual({ type: 'string', description: expect.any(String) })
+    expect(found?.state).toEqual({ enum: ['0', 1], description: expect.any(String) })
+  })
+
   test('of a response may gain fields, and a body has only its own', () => {
     const closed = z.strictObject({ id: z.int() })
     expect(properties(closed, 'output')).not.toHaveProperty('additionalProperties')

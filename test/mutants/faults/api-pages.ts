@@ -70,7 +70,7 @@ export const pageFaults: Faults = {
     ],
   },
   'src/api/openapi/links.ts': {
-    tests: [served],
+    tests: [unit, served],
     faults: [
       ['/^(?:build|plan)[A-Z]/', '/^(?:build|plan)/'],
       ['/^(?:build|plan)[A-Z]/', '/^build[A-Z]/'],
