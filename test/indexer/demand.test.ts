@@ -117,3 +117,14 @@ test('a pause that is over does not listen to the signal any more', async () => 
   await isOver(begin(), 1_000)
   expect(getEventListeners(stop.signal, 'abort')).toEqual([])
 })
+
+test('a pause ends at a demand for a block above those that are waited for, and not for one below', async () => {
+  const { demand, begin, isOver } = open()
+  demand.ask(5n, 1_000)
+  await isOver(begin())
+  const pause = begin()
+  demand.ask(4n, 1_000)
+  expect(await isOver(pause)).toBe(false)
+  demand.ask(6n, 1_000)
+  expect(await isOver(pause)).toBe(true)
+})
