@@ -71,12 +71,18 @@ const calls = {
   '/v1/hedge/positions/{chainId}/wallet/{addr}': () => api.get('/v1/hedge/positions/{chainId}/wallet/{addr}', wallet),
   '/v1/hedge/deposits/{chainId}/{id}': () => api.get('/v1/hedge/deposits/{chainId}/{id}', first),
   '/v1/hedge/deposits/{chainId}/{id}/pending': () => api.get('/v1/hedge/deposits/{chainId}/{id}/pending', first),
+  '/v1/hedge/events/{chainId}/{id}/series': () =>
+    api.get('/v1/hedge/events/{chainId}/{id}/series', { ...first, interval: 'hour' }),
+  '/v1/hedge/deposits/{chainId}/{id}/series': () =>
+    api.get('/v1/hedge/deposits/{chainId}/{id}/series', { ...first, metric: 'value' }),
   '/v1/hedge/deposits/{chainId}/wallet/{addr}': () => api.get('/v1/hedge/deposits/{chainId}/wallet/{addr}', wallet),
 
   '/v1/hedge/events': () => api.get('/v1/hedge/events', { state: 'open', include: 'stats' }),
   '/v1/hedge/positions': () => api.get('/v1/hedge/positions', { wallet: addr, limit: 2 }),
   '/v1/hedge/deposits': () => api.get('/v1/hedge/deposits', { withdrawn: false }),
   '/v1/activity': () => api.get('/v1/activity', { limit: 1 }),
+  '/v1/series': () => api.get('/v1/series', { chainId: '8453' }),
+  '/v1/wallets/{addr}/series': () => api.get('/v1/wallets/{addr}/series', { addr, interval: 'week' }),
   '/v1/wallets/{addr}/portfolio': () => api.get('/v1/wallets/{addr}/portfolio', { addr }),
   '/v1/wallets/{addr}/balances': () => api.get('/v1/wallets/{addr}/balances', { addr }),
   '/v1/wallets/portfolio': () => api.post('/v1/wallets/portfolio', { wallets: [addr] }),
