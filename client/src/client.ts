@@ -39,6 +39,7 @@ export const createClient = (options: TransportOptions) => {
     events: lists('/v1/hedge/events'),
     positions: lists('/v1/hedge/positions'),
     deposits: lists('/v1/hedge/deposits'),
+    activity: lists('/v1/activity'),
     settlements: {
       /** Settlements and their reversals, each once, through failures and restarts. Ends with `signal`. */
       follow: (given?: FollowOptions): AsyncGenerator<Settlement, void, undefined> =>

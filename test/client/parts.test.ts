@@ -80,23 +80,24 @@ const recording = (answer: object = { data: [], meta: { nextCursor: null } }) =>
 
 const call = { headers: { 'x-mine': 'own' } }
 
-test.each(['events', 'positions', 'deposits'] as const)(
-  'the list of %s is that of its path, with options',
-  async (name) => {
-    const { client, sent } = recording()
-    for await (const _ of client[name].list({ chainId: 56 })) expect.unreachable()
-    for await (const _ of client[name].list()) expect.unreachable()
-    for await (const _ of client[name].list({}, call)) expect.unreachable()
-    for await (const _ of client.list(`/v1/hedge/${name}`, { chainId: 8453 }, call)) expect.unreachable()
-    const path = `/v1/hedge/${name}?limit=200`
-    expect(sent).toEqual([
-      ['GET', `${path}&chainId=56`],
-      ['GET', path],
-      ['GET', path, 'own'],
-      ['GET', `${path}&chainId=8453`, 'own'],
-    ])
-  },
-)
+test.each([
+  ['events', '/v1/hedge/events'],
+  ['positions', '/v1/hedge/positions'],
+  ['deposits', '/v1/hedge/deposits'],
+  ['activity', '/v1/activity'],
+] as const)('the list of %s is that of its path, with options', async (name, path) => {
+  const { client, sent } = recording()
+  for await (const _ of client[name].list({ chainId: 56 })) expect.unreachable()
+  for await (const _ of client[name].list()) expect.unreachable()
+  for await (const _ of client[name].list({}, call)) expect.unreachable()
+  for await (const _ of client.list(path, { chainId: 8453 }, call)) expect.unreachable()
+  expect(sent).toEqual([
+    ['GET', `${path}?limit=200&chainId=56`],
+    ['GET', `${path}?limit=200`],
+    ['GET', `${path}?limit=200`, 'own'],
+    ['GET', `${path}?limit=200&chainId=8453`, 'own'],
+  ])
+})
 
 test('each plan is a POST of its request to its path, with the options of the call', async () => {
   const { client, sent } = recording({ data: { action: 'of the service' } })

@@ -99,6 +99,7 @@ export const clientRestFaults: Faults = {
       ['list(path, Object(params) as Params<P>, given)', 'list(path, Object(params) as Params<P>)'],
       ['Object(params) as Params<P>, given)', '{} as Params<P>, given)'],
       ["events: lists('/v1/hedge/events')", "events: lists('/v1/hedge/positions')"],
+      ["activity: lists('/v1/activity')", "activity: lists('/v1/hedge/deposits')"],
       ["deposits: lists('/v1/hedge/deposits')", "deposits: lists('/v1/hedge/positions')"],
       ["positions: lists('/v1/hedge/positions')", "positions: lists('/v1/hedge/deposits')"],
     ],
