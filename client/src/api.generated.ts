@@ -3050,8 +3050,8 @@ export interface components {
             wallet?: `0x${string}`;
             /** @description The event; of type `event` */
             eventId?: number;
-            /** @description What changed. Of a wallet: `events` that it created, its `deposits`, its `positions`, what it can claim. Of an event: its own state, its `deposits`, its `positions`. Empty for the protocol */
-            changed: ("events" | "deposits" | "positions" | "claimables")[];
+            /** @description What changed. Of a wallet: `events` that it created, its `deposits`, its `positions`, what it can claim, its `activity`. Of an event: its own state, its `deposits`, its `positions`, its `activity`. Of the protocol: `activity` that names neither a wallet nor an event, otherwise empty */
+            changed: ("events" | "deposits" | "positions" | "claimables" | "activity")[];
             /** @description The block of the index at the newest change */
             blockNumber: number;
             /**

@@ -138,6 +138,20 @@ describe('the token of an event', () => {
     expect(await tokens()).toEqual([seedToken, seedToken, seedToken])
   })
 
+  test('that becomes another one is a change of the activity of its event and of the wallets in it', async () => {
+    await run(`INSERT INTO feed_floors VALUES (${chainId}, 0, 'backfill');
+      INSERT INTO ledger (chain_id, block_number, block_hash, block_timestamp, log_index, tx_hash, topics, data, type, event_id, wallet)
+      VALUES (${chainId}, 9, '', 0, 0, '', '', '', 5, 2, '\\x${hedger(2).slice(9)}')`)
+    const active = async () =>
+      (await run('SELECT type, key FROM feed WHERE activity > 0 ORDER BY type')).rows.map(({ key }) => key)
+    await store_(11n, { events: [event(2)] })
+    expect(await active()).toEqual([])
+    await run('UPDATE events SET payment_token = NULL WHERE id = 2')
+    await store_(12n, { events: [event(2)] })
+    expect(await active()).toEqual(['2', hedger(2).slice(7)])
+    await run('DELETE FROM ledger')
+  })
+
   test('is that of the newest observation, and stays when a rollback deletes the observation', async () => {
     await store_(11n, { events: [{ ...event(2), paymentToken: walletOf(7) }] })
     await store_(10n, { events: [event(2)] })

@@ -8,6 +8,7 @@ import {
   touchedAbove,
   touchedByEvents,
   touchedByIds,
+  touchedByLedgerWhere,
   touchedByMembers,
   touching,
 } from '../../src/db/changes/scopes.ts'
@@ -127,6 +128,37 @@ test('the facts above a block touch their scopes, not those in the block', async
   expect(await touched((it) => touchedAbove(it, chainId, -1n))).toEqual(
     scopesOf({ events: [1, 2, 3], deposits: [1, 2, 3, 4], positions: [1, 2, 3, 4] }),
   )
+})
+
+/** Adds a row to the ledger of a chain for the time of some work. */
+const withRow = (chain: number, block: number, eventId: number | null, work: (handle: Handle) => Promise<void>) => {
+  const undo = new Error('undo')
+  const tried = database.transaction(async (handle) => {
+    await handle.execute(sql`INSERT INTO ledger (chain_id, block_number, block_hash, block_timestamp, log_index, tx_hash, topics, data, type, event_id, wallet)
+      VALUES (${chain}, ${block}, '', 0, 0, '', '', '', 0, ${eventId}, ${sql.raw(`'\\x${'ab'.repeat(20)}'`)})`)
+    await work(handle)
+    throw undo
+  })
+  return expect(tried).rejects.toBe(undo)
+}
+const actor = ofWallet(`0x${'ab'.repeat(20)}`)
+const { activity } = aspects
+
+test('the rows of the ledger above a block touch the activity of their events and wallets', async () => {
+  const above = async (handle: Handle, number: bigint) =>
+    Object.fromEntries((await touchedAbove(handle, chainId, number)).scopes)
+  await withRow(chainId, 7, 9, async (handle) => {
+    expect(await above(handle, 6n)).toEqual({ activity: 0, 'event:9': activity, [actor]: activity })
+    expect(await above(handle, 7n)).toEqual({})
+  })
+  await withRow(56, 7, 9, async (handle) => expect(await above(handle, 6n)).toEqual({}))
+})
+
+test('more stored rows of the ledger than the limit touch everything', async () => {
+  await withRow(chainId, 7, null, async (handle) => {
+    const found = async (most: number) => (await touchedByLedgerWhere(handle, chainId, sql`true`, most)).reset
+    expect([await found(2), await found(0)]).toEqual([null, 'many_changes'])
+  })
 })
 
 test.each([

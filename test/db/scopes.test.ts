@@ -7,6 +7,7 @@ import {
   ofWallet,
   type Touched,
   touchedByFacts,
+  touchedByLedger,
   touching,
   touchingAll,
   touchingProtocol,
@@ -28,7 +29,7 @@ test('scopes are named by ids, lower-case addresses and plurals', () => {
     'wallet:0xabcdef0000000000000000000000000000000001',
   )
   expect((['event', 'deposit', 'position'] as const).map(ofKind)).toEqual(['events', 'deposits', 'positions'])
-  expect(aspects).toEqual({ events: 1, deposits: 2, positions: 4, claimables: 8 })
+  expect(aspects).toEqual({ events: 1, deposits: 2, positions: 4, claimables: 8, activity: 16 })
 })
 
 test('a union has the aspects of all parts, counts as everything if one part does, and keeps the first reset', () => {
@@ -89,6 +90,22 @@ test('more facts than the limit touch everything, whatever their scopes', () => 
   const facts = [1, 1, 1, 1].map((id) => seedDeposit(id, plan).fact)
   expect(touchedByFacts(facts, 4).all).toBe(false)
   expect(touchedByFacts([...facts, ...facts.slice(0, 1)], 4)).toEqual(touchingAll('many_changes'))
+})
+
+const WALLET = '0xABCDEF0000000000000000000000000000000001'
+
+test('a row of the ledger touches the activity of its chain, its event and its wallet, or that of the protocol', () => {
+  const { activity } = aspects
+  const ofWalletAlone = { activity: 0, [ofWallet(WALLET)]: activity }
+  expect(bits(touchedByLedger([{ eventId: null, wallet: WALLET }]))).toEqual(ofWalletAlone)
+  expect(bits(touchedByLedger([{ eventId: 0n, wallet: null }]))).toEqual({ activity: 0, 'event:0': activity })
+  expect(bits(touchedByLedger([{ eventId: null, wallet: null }]))).toEqual({ activity: 0, protocol: activity })
+  const rows = [7n, 8n, 7n].map((eventId) => ({ eventId, wallet: WALLET }) as const)
+  const all = { ...ofWalletAlone, 'event:7': activity, 'event:8': activity }
+  expect(bits(touchedByLedger(rows, 4))).toEqual(all)
+  expect(touchedByLedger(rows, 3)).toEqual(touchingAll('many_changes'))
+  expect(touchedByLedger([...rows, ...rows], 5)).toEqual(touchingAll('many_changes'))
+  expect(touchedByLedger([])).toEqual(touching())
 })
 
 test('the feed has a row for each scope with an aspect and for the protocol, and none after a reset', () => {

@@ -123,6 +123,9 @@ test.each([
     await run(`INSERT INTO tokens VALUES (${other}, '\\x${address.slice(2)}', 'Z', 1)`)
     await put(token('A', 6))
     await run(`INSERT INTO feed_floors VALUES (${chainId}, 0, 'backfill') ON CONFLICT DO NOTHING; DELETE FROM feed`)
+    await run(`DELETE FROM ledger; INSERT INTO ledger
+      (chain_id, block_number, block_hash, block_timestamp, log_index, tx_hash, topics, data, type, event_id)
+      VALUES (${chainId}, 1, '', 0, 0, '', '', '', 5, 2)`)
     await run(`UPDATE event_observations SET payment_token = '\\x${address.slice(2)}' WHERE id = 2`)
     expect(await put(token(symbol, decimals))).toEqual([{ before: token('A', 6), now: token(symbol, decimals) }])
     const { rows } = await run('SELECT chain_id, decimals FROM tokens ORDER BY chain_id')
@@ -132,6 +135,7 @@ test.each([
     ])
     const feed = await run(`SELECT chain_id, concat(type, ':', key) AS scope FROM feed WHERE type = 'event'`)
     expect(feed.rows).toEqual([{ chain_id: chainId, scope: ofEvent(2) }])
+    expect(await value(`SELECT activity > 0 FROM feed WHERE type = 'event'`)).toBe(true)
   },
 )
 

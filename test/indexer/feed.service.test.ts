@@ -59,7 +59,23 @@ const eventIds = async (): Promise<string[]> => {
   return data.map(({ id }) => String(id))
 }
 
-/** A copy of all wallets and events that a client keeps with the feed alone. */
+type Activity = { readonly eventId: number | null; readonly wallet: string | null }
+
+/** All activity of a wallet or an event; that of the protocol is what names neither. Null without any. */
+const activityNow = async (type: string, key: string): Promise<unknown> => {
+  const filter = { wallet: `&wallet=${key}`, event: `&eventId=${key}` }[type] ?? ''
+  const rows: Activity[] = []
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const page = cursor === '' ? '' : `&cursor=${cursor}`
+    const body = await bodyOf(`/activity?chainId=${CHAIN}&limit=200${filter}${page}`)
+    const { data, meta } = body as { data: Activity[]; meta: { nextCursor: string | null } }
+    rows.push(...data.filter(({ eventId, wallet }) => filter !== '' || (eventId === null && wallet === null)))
+    cursor = meta.nextCursor
+  }
+  return rows.length === 0 ? null : rows
+}
+
+/** A copy of all wallets and events, and of their activity, that a client keeps with the feed alone. */
 const createCopy = () => {
   const held = new Map<string, unknown>()
   let cursor: FeedCursor | null = null
@@ -67,9 +83,24 @@ const createCopy = () => {
 
   const everything = async (): Promise<Map<string, unknown>> => {
     const found = new Map<string, unknown>()
+    const events = await eventIds()
     for (const wallet of wallets) found.set(`wallet ${wallet}`, await walletNow(wallet))
-    for (const id of await eventIds()) found.set(`event ${id}`, await eventNow(id))
+    for (const id of events) found.set(`event ${id}`, await eventNow(id))
+    const subjects = [
+      ...wallets.map((wallet) => ['wallet', wallet] as const),
+      ...events.map((id) => ['event', id] as const),
+      ['protocol', ''] as const,
+    ]
+    for (const [type, key] of subjects) {
+      const activity = await activityNow(type, key)
+      if (activity !== null) found.set(`activity of ${type} ${key}`, activity)
+    }
     return found
+  }
+
+  const hold = (key: string, state: unknown): void => {
+    if (state === null) held.delete(key)
+    else held.set(key, state)
   }
 
   return {
@@ -83,12 +114,11 @@ const createCopy = () => {
           resets += 1
           for (const [key, state] of await everything()) held.set(key, state)
         }
-        for (const { type, key } of page.items) {
-          if (type === 'protocol') continue
+        for (const { type, key, changed } of page.items) {
+          if (changed.includes('activity')) hold(`activity of ${type} ${key}`, await activityNow(type, key))
+          if (type === 'protocol' || changed.every((aspect) => aspect === 'activity')) continue
           copied += 1
-          const state = await (type === 'wallet' ? walletNow(key) : eventNow(key))
-          if (state === null) held.delete(`${type} ${key}`)
-          else held.set(`${type} ${key}`, state)
+          hold(`${type} ${key}`, await (type === 'wallet' ? walletNow(key) : eventNow(key)))
         }
         cursor = page.next
         hasMore = page.hasMore

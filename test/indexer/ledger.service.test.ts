@@ -145,6 +145,41 @@ test('a reorg removes the rows of orphaned blocks and of no other one, and those
   expect(await differences()).toEqual([])
 })
 
+/** What the feed has since a number, with `activity` where the activity changed. */
+const fedSince = async (since: number) =>
+  (
+    await rowsOf(
+      database,
+      `SELECT concat_ws(' ', type, nullif(key, ''), CASE WHEN activity > ${since} THEN 'activity' END) AS it FROM feed WHERE seq > ${since} ORDER BY type, key`,
+    )
+  ).map(({ it }) => it)
+const ofWallet = (wallet: string) => `wallet ${wallet.toLowerCase()} activity`
+const creatorOf = async (event: number) =>
+  `0x${(await rowsOf(database, `SELECT encode(creator, 'hex') AS it FROM events WHERE id = ${event}`))[0]?.it}`
+
+test('the feed names whose activity a new row or a reorg changes', async () => {
+  fake.create('event', 1)
+  await reachHead()
+  const created = await database.run(newestChange)
+  fake.mine(['Paused', { by: WALLET }], ['SubmissionsCleared', { eventId: 1n }], [UNKNOWN, { words: [1n] }])
+  await reachHead()
+  const changed = ['event 1 activity', 'protocol activity', ofWallet(WALLET)].toSorted()
+  expect(await fedSince(created)).toEqual(expect.arrayContaining(changed))
+  fake.create('position', 1)
+  await reachHead()
+  const ofLog = await database.run(newestChange)
+  fake.mine(['PayoutClaimed', { positionId: 1n, hedger: WALLET }])
+  await reachHead()
+  const eventOf = (await rowsOf(database, 'SELECT event_id FROM positions'))[0]?.event_id
+  expect(await fedSince(ofLog)).toEqual(expect.arrayContaining([`event ${eventOf} activity`, ofWallet(WALLET)]))
+  const indexed = await database.run(newestChange)
+  fake.reorg(1n)
+  fake.pass(3)
+  await reachHead()
+  expect(await rows()).toHaveLength(1)
+  expect(await fedSince(indexed)).toEqual(expect.arrayContaining(changed))
+})
+
 test('logs that a node left out with that of an event are rows once they are read', async () => {
   fake.create('event', 1)
   await reachHead()
@@ -157,8 +192,11 @@ test('logs that a node left out with that of an event are rows once they are rea
   expect(await rows()).toEqual([`1 0 1`, `2 1 ${ledgerTypes['protocol.paused'].code}`])
   expect([await gaps(), await completeTo()]).toEqual([['1..2 to 2'], 1])
   fake.state.hides = () => false
+  const since = await database.run(newestChange)
   await fill()
   expect(await rows()).toHaveLength(4)
+  const found = ['event 1 activity', 'event 2 activity', ofWallet(await creatorOf(2))]
+  expect(await fedSince(since)).toEqual(expect.arrayContaining(found))
   expect([await gaps(), await completeTo(), await differences()]).toEqual([[], 2, []])
 })
 
@@ -276,6 +314,31 @@ describe('the audit of the ledger', () => {
       ...{ differences: 4, repaired: 2, last_difference: expect.stringMatching(/: not on the chain$/) },
     })
     expect(await rows()).toHaveLength(before.length + 1)
+  })
+
+  test('reports a repair in the feed to the old and the new wallet of a row', async () => {
+    const other = `0x${'77'.repeat(20)}`
+    await rowsOf(
+      database,
+      `UPDATE ledger SET wallet = '\\x${other.slice(2)}', event_id = 9 WHERE type = ${ledgerTypes['protocol.paused'].code}`,
+    )
+    const since = await database.run(newestChange)
+    await audit()
+    const by = `0x${'0'.repeat(40)}`
+    expect(await fedSince(since)).toEqual(['event 9 activity', ofWallet(by), ofWallet(other)])
+  })
+
+  test('reports a repair of the fees to the creators of later events, whose fee it is', async () => {
+    fake.mine(['FeesInitialized', { creationFee: 5n }], fake.created('event', 3))
+    await reachHead()
+    await rowsOf(
+      database,
+      `DELETE FROM ledger WHERE type = ${ledgerTypes['fees.set'].code} AND block_number = (SELECT max(block_number) FROM ledger)`,
+    )
+    const since = await database.run(newestChange)
+    await audit()
+    const found = ['event 3 activity', 'protocol activity', ofWallet(await creatorOf(3))]
+    expect(await fedSince(since)).toEqual(found)
   })
 
   test('goes on where it ended, begins again after the last block, and repairs nothing of a single answer', async () => {

@@ -197,7 +197,7 @@ test('filters select chains, wallets and events, and the messages of one entity 
   const got = receiver.received.map((it) => verified(it))
   expect(got.map(({ type, data }) => [type, data.wallet ?? data.eventId, data.changed])).toEqual(
     expect.arrayContaining([
-      ['wallet.changed', lp, ['deposits', 'claimables']],
+      ['wallet.changed', lp, ['deposits', 'claimables', 'activity']],
       ['event.changed', id, expect.arrayContaining(['events', 'deposits'])],
     ]),
   )

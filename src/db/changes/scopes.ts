@@ -4,6 +4,7 @@ import type { Fact } from '../../protocol/abi/logs.ts'
 import { type Kind, kinds, memberKinds, ownerOf } from '../../protocol/entities.ts'
 import type { Handle } from '../pool.ts'
 import type { resetReasons } from '../schema/feed.ts'
+import { ledger } from '../schema/ledger.ts'
 import * as t from '../schema/records.ts'
 import { entityTables } from '../stored.ts'
 
@@ -32,7 +33,7 @@ export const settlementsScope = 'settlements'
 export const activityScope = 'activity'
 
 /** What can change about a wallet or an event, as bits. */
-export const aspects = { events: 1, deposits: 2, positions: 4, claimables: 8 } as const
+export const aspects = { events: 1, deposits: 2, positions: 4, claimables: 8, activity: 16 } as const
 
 const aspectOf = { event: aspects.events, deposit: aspects.deposits, position: aspects.positions }
 
@@ -97,15 +98,31 @@ export const touchedByFacts = (facts: readonly Fact[], most = MOST_SCOPES): Touc
 
 type LedgerEntry = { readonly eventId: bigint | null; readonly wallet: Hex | null }
 
-/** What new rows of the ledger touch: everything of the chain if these are more than `most` rows. */
+/**
+ * What a change of rows of the ledger touches: the activity of their events and wallets, of the protocol where a row has
+ * neither, and everything of the chain if these are more than `most` rows.
+ */
 export const touchedByLedger = (rows: readonly LedgerEntry[], most = MOST_SCOPES): Touched => {
   if (rows.length === 0) return touching()
   if (rows.length > most) return touchingAll('many_changes')
-  const scopes = rows.flatMap(({ eventId, wallet }) => [
-    ...(eventId === null ? [] : [ofEvent(eventId)]),
-    ...(wallet === null ? [] : [ofWallet(wallet)]),
-  ])
-  return union([touching(activityScope, ...scopes)], most)
+  const subjects = rows.flatMap(({ eventId, wallet }) => {
+    const named = [...(eventId === null ? [] : [ofEvent(eventId)]), ...(wallet === null ? [] : [ofWallet(wallet)])]
+    return named.length === 0 ? [protocolScope] : named
+  })
+  const scopes = new Map(subjects.map((scope) => [scope, aspects.activity]))
+  return union([touching(activityScope), { ...touching(), scopes }], most)
+}
+
+/** What a change of the stored rows of the ledger touches that fulfil a condition. */
+export const touchedByLedgerWhere = async (
+  handle: Handle,
+  chainId: number,
+  condition: SQL,
+  most = MOST_SCOPES,
+): Promise<Touched> => {
+  const { eventId, wallet } = ledger
+  const found = handle.selectDistinct({ eventId, wallet }).from(ledger)
+  return touchedByLedger(await found.where(sql`${ledger.chainId} = ${chainId} AND ${condition}`).limit(most + 1), most)
 }
 
 /** The protocol's own state. */
@@ -160,7 +177,10 @@ export const touchedByEvents = async (
   return union([await touchedByIds(handle, chainId, 'event', ids), await touchedByMembers(handle, chainId, ids)])
 }
 
-/** What the facts above a block touch: everything if these are more than `most` pairs of an event and a wallet. */
+/**
+ * What the facts and the rows of the ledger above a block touch: everything if these are more than `most` pairs of an event
+ * and a wallet.
+ */
 export const touchedAbove = async (
   handle: Handle,
   chainId: number,
@@ -169,5 +189,6 @@ export const touchedAbove = async (
 ): Promise<Touched> => {
   const above: Touched[] = []
   for (const kind of kinds) above.push(await touchedWhere(handle, chainId, kind, sql`block_number > ${number}`, most))
+  above.push(await touchedByLedgerWhere(handle, chainId, sql`block_number > ${number}`, most))
   return union(above)
 }

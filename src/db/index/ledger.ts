@@ -1,11 +1,11 @@
-import { and, eq, getTableColumns, gt, inArray, sql } from 'drizzle-orm'
+import { and, eq, getTableColumns, gt, gte, inArray, sql } from 'drizzle-orm'
 import { min } from '../../lib/fixed.ts'
 import type { LedgerLog } from '../../protocol/abi/ledger-logs.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import { type Kind, kinds } from '../../protocol/entities.ts'
 import { ledgerType, ledgerTypeNames, ledgerTypes } from '../../protocol/ledger.ts'
 import { copyMany, insertMany } from '../bulk.ts'
-import { type Touched, touchedByIds, touchedByLedger, union } from '../changes/scopes.ts'
+import { type Touched, touchedByIds, touchedByLedger, touchedByLedgerWhere, union } from '../changes/scopes.ts'
 import type { Copy, Handle } from '../pool.ts'
 import { cursors } from '../schema/index-state.ts'
 import { ledger } from '../schema/ledger.ts'
@@ -60,7 +60,7 @@ export const completeRows = async (
 }
 
 /**
- * Adds the rows of logs of new blocks, after the cursor. Rows that are there already are of orphaned blocks: a build
+ * Adds the rows of logs of new blocks, after the cursor, and returns them completed. Rows that are there already are of orphaned blocks: a build
  * without a ledger rolled the index back.
  */
 export const insertLedger = async (
@@ -68,14 +68,19 @@ export const insertLedger = async (
   copy: Copy,
   chainId: ChainId,
   rows: readonly LedgerRow[],
-): Promise<void> => {
-  if (rows.length === 0) return
+): Promise<readonly LedgerRow[]> => {
+  if (rows.length === 0) return []
   const cursor = sql`coalesce((SELECT block_number FROM ${cursors} WHERE chain_id = ${chainId}), -1)`
   await handle.delete(ledger).where(and(eq(ledger.chainId, chainId), gt(ledger.blockNumber, cursor)))
-  await copyMany(copy, ledger, { chainId }, await completeRows(handle, chainId, rows))
+  const completed = await completeRows(handle, chainId, rows)
+  await copyMany(copy, ledger, { chainId }, completed)
+  return completed
 }
 
-/** What rows touch that were read again: their activity, and the entities whose rows show their times. */
+/**
+ * What rows touch that were read again: their activity, the entities whose rows show their times, and later creations of
+ * events, whose fee a row can set.
+ */
 export const touchedByRows = async (handle: Handle, chainId: ChainId, rows: readonly LedgerRow[]): Promise<Touched> => {
   const touched = [touchedByLedger(rows)]
   const ids = {
@@ -84,33 +89,48 @@ export const touchedByRows = async (handle: Handle, chainId: ChainId, rows: read
     position: rows.map(({ positionId }) => positionId),
   }
   for (const kind of kinds) touched.push(await touchedByIds(handle, chainId, kind, distinct(ids[kind])))
+  const fees = rows.flatMap(({ type, blockNumber }) => (type === ledgerTypes['fees.set'].code ? [blockNumber] : []))
+  if (fees.length > 0) {
+    const since = fees.reduce(min)
+    const isLater = and(eq(ledger.type, ledgerTypes['event.created'].code), gte(ledger.blockNumber, since))
+    touched.push(await touchedByLedgerWhere(handle, chainId, sql`${isLater}`))
+  }
   return union(touched)
 }
 
-/** Stores the rows of logs that were read again. A stored row becomes as its log is. Returns those that were not there. */
+/** The stored rows of the logs of rows that were read again. */
+export const storedRows = async (
+  handle: Handle,
+  chainId: ChainId,
+  rows: readonly LedgerRow[],
+): Promise<readonly LedgerRow[]> => {
+  if (rows.length === 0) return []
+  const keys = new Set(rows.map(keyOf))
+  const blocks = distinct(rows.map(({ blockNumber }) => blockNumber))
+  const stored = handle.select().from(ledger)
+  const found = await stored.where(and(eq(ledger.chainId, chainId), inArray(ledger.blockNumber, blocks)))
+  return found.filter((row) => keys.has(keyOf(row)))
+}
+
+/**
+ * Stores the rows of logs that were read again. A stored row becomes as its log is. Returns those that were not there,
+ * completed.
+ */
 export const putLedger = async (
   handle: Handle,
   chainId: ChainId,
   rows: readonly LedgerRow[],
 ): Promise<readonly LedgerRow[]> => {
-  const keys = rows.map(({ blockNumber }) => blockNumber)
-  const { blockNumber, logIndex } = ledger
-  const stored =
-    rows.length === 0
-      ? []
-      : await handle
-          .select({ blockNumber, logIndex })
-          .from(ledger)
-          .where(and(eq(ledger.chainId, chainId), inArray(blockNumber, distinct(keys))))
-  const known = new Set(stored.map(keyOf))
+  const known = new Set((await storedRows(handle, chainId, rows)).map(keyOf))
+  const completed = await completeRows(handle, chainId, rows)
   await insertMany(
     handle,
     ledger,
-    (await completeRows(handle, chainId, rows)).map((row) => ({ chainId, ...row }) as typeof ledger.$inferInsert),
+    completed.map((row) => ({ chainId, ...row }) as typeof ledger.$inferInsert),
     sql`ON CONFLICT (chain_id, block_number, log_index) DO UPDATE SET ${replaced}`,
   )
-  if (rows.length > 0) await forgetSums(handle, chainId, keys.reduce(min))
-  return rows.filter((row) => !known.has(keyOf(row)))
+  if (rows.length > 0) await forgetSums(handle, chainId, rows.map(({ blockNumber }) => blockNumber).reduce(min))
+  return completed.filter((row) => !known.has(keyOf(row)))
 }
 
 const keyOf = ({ blockNumber, logIndex }: Pick<LedgerRow, 'blockNumber' | 'logIndex'>): string =>

@@ -5,6 +5,7 @@ import { asRows } from '../bulk.ts'
 import {
   type Touched,
   touchedByIds,
+  touchedByLedgerWhere,
   touchedByMembers,
   touching,
   touchingAll,
@@ -12,6 +13,7 @@ import {
   union,
 } from '../changes/scopes.ts'
 import type { Handle } from '../pool.ts'
+import { ledger } from '../schema/ledger.ts'
 import * as t from '../schema/records.ts'
 import { blockColumns, entityTables, type ObservationRow, type StoredBlock, type StoredProtocol } from '../stored.ts'
 import { judgeFees } from './fees.ts'
@@ -47,7 +49,8 @@ export const storeObservations = async (
     const moved = await upsert(handle, entityTables[kind].observations, rows[`${kind}s`])
     touched.push(await touchedByIds(handle, chainId, kind, kind === 'event' ? [...moved, ...expired] : moved))
   }
-  if (seen.events.length > 0) await keepPaymentTokens(handle, chainId, idsOf(seen.events))
+  const named = await keepPaymentTokens(handle, chainId, idsOf(seen.events))
+  if (named.length > 0) touched.push(await touchedByLedgerWhere(handle, chainId, inArray(ledger.eventId, named)))
   const isUpgraded = await hasOtherLoupe(handle, chainId, block, seen.protocol)
   if (isUpgraded)
     await recordUpgrade(handle, chainId, { blockNumber: block.number, blockHash: block.hash, txHash: null })
@@ -71,13 +74,17 @@ const idsOf = (events: Observations['events']): bigint[] => events.map(({ core }
 
 /**
  * Stores the tokens of events with their facts, so that rows of their deposits and positions keep theirs while a rollback
- * has deleted the observations.
+ * has deleted the observations. Returns the events whose token is another one now: rows of their activity show it.
  */
 export const keepPaymentTokens = async (handle: Handle, chainId: ChainId, events: readonly bigint[]) => {
+  if (events.length === 0) return []
   const ids = sql.param(events.map(String))
-  await handle.execute(sql`UPDATE ${t.events} SET payment_token = seen.payment_token FROM ${t.eventObservations} AS seen
+  const { rows } = await handle.execute<{
+    id: string
+  }>(sql`UPDATE ${t.events} SET payment_token = seen.payment_token FROM ${t.eventObservations} AS seen
     WHERE events.chain_id = ${chainId} AND events.id = ANY(${ids}::bigint[])
-      AND seen.chain_id = events.chain_id AND seen.id = events.id AND events.payment_token IS DISTINCT FROM seen.payment_token`)
+      AND seen.chain_id = events.chain_id AND seen.id = events.id AND events.payment_token IS DISTINCT FROM seen.payment_token RETURNING events.id`)
+  return rows.map(({ id }) => BigInt(id))
 }
 
 /** The events whose stored observation is of this block. For the others a newer one is stored. */

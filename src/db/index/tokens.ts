@@ -1,11 +1,12 @@
-import { eq, inArray, sql } from 'drizzle-orm'
+import { and, eq, inArray, sql } from 'drizzle-orm'
 import type { Address } from 'viem'
 import type { ChainId } from '../../protocol/chains.ts'
 import type { Token } from '../../protocol/tokens.ts'
 import { insertMany } from '../bulk.ts'
 import { announce } from '../changes/changes.ts'
-import { touchedByEvents, touchingAll, union } from '../changes/scopes.ts'
+import { touchedByEvents, touchedByLedgerWhere, touchingAll, union } from '../changes/scopes.ts'
 import type { Handle } from '../pool.ts'
+import { ledger } from '../schema/ledger.ts'
 import * as t from '../schema/records.ts'
 
 /** A stored token that has other values now. */
@@ -34,12 +35,19 @@ export const storeTokens = async (
   await insertMany(handle, t.tokens, changed, onConflict)
   // Rows show a token as soon as it is known, and filters find it by its symbol only then.
   const renamed = changed.flatMap(({ address }) => (known.has(address) ? [address] : []))
+  const { id, chainId: ofChain, paymentToken } = t.eventObservations
+  const isPaidInIt = inArray(paymentToken, renamed)
+  const paidInIt = handle
+    .select({ id })
+    .from(t.eventObservations)
+    .where(and(eq(ofChain, chainId), isPaidInIt))
   await announce(
     handle,
     chainId,
     union([
       touchingAll(null),
-      await touchedByEvents(handle, chainId, inArray(t.eventObservations.paymentToken, renamed)),
+      await touchedByEvents(handle, chainId, isPaidInIt),
+      await touchedByLedgerWhere(handle, chainId, inArray(ledger.eventId, paidInIt)),
     ]),
   )
   return changed.flatMap(({ address: token, symbol, decimals }) => {

@@ -24,6 +24,8 @@ export const feed = pgTable(
     deposits: seq('deposits'),
     positions: seq('positions'),
     claimables: seq('claimables'),
+    /** 0 by default: builds without a ledger leave it out. */
+    activity: seq('activity').default(0),
     /** The number of the row's newest change. */
     seq: seq('seq'),
     blockNumber: block.blockNumber,
@@ -32,7 +34,7 @@ export const feed = pgTable(
   (table) => [
     primaryKey({ columns: [table.chainId, table.type, table.key] }),
     index('feed_by_seq').on(table.chainId, table.type, table.seq),
-    ...[table.events, table.deposits, table.positions, table.claimables].map((number) =>
+    ...[table.events, table.deposits, table.positions, table.claimables, table.activity].map((number) =>
       index(`feed_by_${number.name}`).on(table.chainId, table.type, number).where(sql`${number} > 0`),
     ),
   ],

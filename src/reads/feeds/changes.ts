@@ -39,7 +39,7 @@ export const Change = z
     eventId: Id.optional().meta({ description: 'The event; of type `event`' }),
     changed: z.array(z.enum(aspectNames)).meta({
       description:
-        'What changed. Of a wallet: `events` that it created, its `deposits`, its `positions`, what it can claim. Of an event: its own state, its `deposits`, its `positions`. Empty for the protocol',
+        'What changed. Of a wallet: `events` that it created, its `deposits`, its `positions`, what it can claim, its `activity`. Of an event: its own state, its `deposits`, its `positions`, its `activity`. Of the protocol: `activity` that names neither a wallet nor an event, otherwise empty',
     }),
     blockNumber: Integer.meta({ description: 'The block of the index at the newest change' }),
     blockHash: Hash,

@@ -19,6 +19,7 @@ const Page = z.object({
   }),
 })
 const Portfolio = z.object({ data: z.record(z.string(), z.unknown()) })
+const Activity = z.object({ data: z.array(z.unknown()) })
 const Rows = z.object({ data: z.array(z.object({ id: z.int() })) })
 
 /** The rows of all tables at one moment. */
@@ -67,11 +68,13 @@ const createCopy = (wallets: readonly string[]) => {
   }
   const walletNow = async (get: Get, wallet: string): Promise<string> => {
     const { data } = await ask(get, `/v1/wallets/${wallet}/portfolio?chainId=8453&state=all`, Portfolio)
-    return JSON.stringify({ ...data, chains: null })
+    const activity = await ask(get, `/v1/activity?chainId=8453&limit=200&wallet=${wallet}`, Activity)
+    return JSON.stringify({ ...data, chains: null, activity: activity.data })
   }
   const eventNow = async (get: Get, id: number): Promise<string | null> => {
     const { data } = await ask(get, `/v1/hedge/events?chainId=8453&ids=${id}&include=stats,utilization`, Rows)
-    return data.length === 0 ? null : JSON.stringify(data)
+    const activity = await ask(get, `/v1/activity?chainId=8453&limit=200&eventId=${id}`, Activity)
+    return data.length === 0 ? null : JSON.stringify([...data, activity.data])
   }
   const everything = async (get: Get): Promise<Map<string, string>> => {
     const all = new Map<string, string>()

@@ -124,6 +124,7 @@ export const indexerFaults: Faults = {
         '        await insertFacts(copy, chainId, facts)\n        await lockRefreshQueue(handle, chainId)\n',
       ],
       ['union([touched, await feedStateOf(handle, written)])', 'touched'],
+      ['{ ...written, ledger: rows }', 'written'],
       ['while (await commit(', 'await (commit('],
       ['await commit(lease, (handle) => rollBack(', 'await database.transaction((handle) => rollBack('],
       [

@@ -1,12 +1,13 @@
 import { and, asc, between, eq, ne, sql } from 'drizzle-orm'
 import type { ChainId } from '../../../protocol/chains.ts'
 import { announce } from '../../changes/changes.ts'
+import { union } from '../../changes/scopes.ts'
 import type { Database } from '../../pool.ts'
 import { logGaps } from '../../schema/index-state.ts'
 import { ledger } from '../../schema/ledger.ts'
 import * as work from '../../schema/work.ts'
 import type { StoredBlock } from '../../stored.ts'
-import { completeRows, type LedgerRow, putLedger, touchedByRows } from '../ledger.ts'
+import { completeRows, type LedgerRow, putLedger, storedRows, touchedByRows } from '../ledger.ts'
 import { holdAnchor, readCursor } from '../progress.ts'
 import { lockRefreshQueue } from '../refresh-queue.ts'
 
@@ -92,6 +93,8 @@ export const saveLedgerPart = (
       })
       .where(eq(audits.chainId, chainId))
     if (repairs.length === 0) return
+    // A wrong row leaves the activity of the wallet and the event that it named.
+    const wrong = await touchedByRows(handle, chainId, await storedRows(handle, chainId, repairs))
     await putLedger(handle, chainId, repairs)
-    await announce(handle, chainId, await touchedByRows(handle, chainId, repairs))
+    await announce(handle, chainId, union([wrong, await touchedByRows(handle, chainId, repairs)]))
   })

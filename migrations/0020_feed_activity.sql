@@ -1,0 +1,2 @@
+ALTER TABLE "feed" ADD COLUMN "activity" bigint DEFAULT 0 NOT NULL;--> statement-breakpoint
+CREATE INDEX "feed_by_activity" ON "feed" USING btree ("chain_id","type","activity") WHERE "feed"."activity" > 0;
