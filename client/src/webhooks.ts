@@ -35,6 +35,7 @@ type Of<Type extends string, Data> = {
 /** A verified message. Later versions of the service may add types: ignore those that you do not know. */
 export type WebhookMessage =
   | Of<'settlement.settled' | 'settlement.reverted' | 'settlement.finalized', Schemas['Settlement']>
+  | Of<'activity.recorded' | 'activity.reverted', Schemas['Activity'] & { readonly seq: number }>
   | Of<'wallet.changed' | 'event.changed', Schemas['Change']>
   | Of<'changes.reset', { readonly resets: readonly Schemas['ChangesReset'][] }>
   | Of<'webhook.ping', { readonly endpoint: string }>

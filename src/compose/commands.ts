@@ -81,10 +81,13 @@ export const programs: Readonly<Record<string, Command>> = {
       types: {
         value: 'TYPES',
         summary:
-          'settlement.settled, settlement.reverted, settlement.finalized, wallet.changed, event.changed; separated by commas',
+          'settlement.settled, settlement.reverted, settlement.finalized, activity.recorded, activity.reverted, wallet.changed, event.changed; separated by commas',
       },
       chains: { value: 'IDS', summary: 'only of these chains' },
-      wallets: { value: 'ADDRESSES', summary: 'changes of these wallets, and settlements of their events' },
+      wallets: {
+        value: 'ADDRESSES',
+        summary: 'activity and changes of these wallets, and settlements of their events',
+      },
       events: { value: 'IDS', summary: 'changes and settlements of these events, with one chain in --chains' },
     },
     run: webhooks('add'),

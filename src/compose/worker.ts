@@ -28,6 +28,7 @@ import { createMetrics } from '../lib/observe/metrics.ts'
 import { createCalibrator } from '../pricing/calibration-sets.ts'
 import { openMarket } from '../pricing/market/open-market.ts'
 import { configureChains } from '../protocol/chains.ts'
+import { knownTokens } from '../protocol/tokens.ts'
 import { createWebhookJobs } from '../webhooks/jobs.ts'
 import { measureWebhooks } from '../webhooks/metrics.ts'
 import { createPost } from '../webhooks/post.ts'
@@ -122,6 +123,7 @@ export const openWorker = async (
   const half = limitConnections(database, Math.max(1, Math.floor(maxConnections / 2)))
   const delivering = config.WEBHOOKS_KEY && {
     database: half,
+    tokens: knownTokens([...chains.values()].map(({ deployment }) => deployment)),
     vault: createVault(config.WEBHOOKS_KEY),
     now: Date.now,
     random: Math.random,

@@ -16,7 +16,7 @@ import { insertFees } from '../db/index/fees.ts'
 import { noteUnknownLogs } from '../db/index/heartbeat.ts'
 import { idsIn, writeHints } from '../db/index/hints.ts'
 import { holdLease, type Lease } from '../db/index/lease.ts'
-import { insertLedger, type LedgerRow } from '../db/index/ledger.ts'
+import { insertLedger, type LedgerRow, newsIn, numberRows } from '../db/index/ledger.ts'
 import { addGap, type GapRange } from '../db/index/log-gaps.ts'
 import { byKind } from '../db/index/progress.ts'
 import {
@@ -158,7 +158,9 @@ export const createCommits = (deps: {
         if (complete) await moveCursor(handle, chainId, block, { hasLogs: gap === null })
         await noteUnknownLogs(handle, chainId, unknown)
         await pruneAnchors(handle, chainId, block.number)
-        await announce(handle, chainId, union([touched, await feedStateOf(handle, written)]))
+        const all = union([touched, await feedStateOf(handle, written)])
+        const news = isBackfill(written) ? [] : newsIn(rows, all)
+        await numberRows(handle, chainId, news, await announce(handle, chainId, all, news.length))
       }),
     async backTo(lease, ancestor) {
       // Observations may be deleted in several transactions first, because they are made again in any case. The

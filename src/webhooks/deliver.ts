@@ -3,6 +3,7 @@ import { type Attempt, recordAttempts } from '../db/webhooks/attempts.ts'
 import { CLAIM_MS, claimDeliveries, type Delivery } from '../db/webhooks/deliveries.ts'
 import { changeEndpoint, type Endpoint, readEndpoint } from '../db/webhooks/endpoints.ts'
 import { errorText } from '../lib/errors.ts'
+import type { KnownTokens } from '../protocol/tokens.ts'
 import { attempts } from './channel.ts'
 import { type FillSizes, fillDeliveries } from './fill.ts'
 import type { Post, Posted } from './post.ts'
@@ -23,6 +24,8 @@ const GONE = 410
 /** What deliveries need. */
 export type Delivering = {
   readonly database: Database
+  /** The tokens of activity. */
+  readonly tokens: KnownTokens
   readonly vault: Vault
   readonly post: Post
   /** The time in Unix milliseconds. */
@@ -109,7 +112,7 @@ export const deliver = async (to: Delivering, id: string, signal: AbortSignal): 
     }
   }
 
-  while (!signal.aborted && (await fillDeliveries(database, id, new Date(now()), sizes)));
+  while (!signal.aborted && (await fillDeliveries(to, id, new Date(now()), sizes)));
   for (let round = 0; round < rounds; round += 1) {
     const endpoint = await database.run((handle) => readEndpoint(handle, id))
     const at = new Date(now())

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Database } from '../db/pool.ts'
 import { type Aspect, aspectNames } from '../db/queries/feed.ts'
 import { lockEndpoint, type NewDelivery, storeDeliveries, takeBack, waitingOf } from '../db/webhooks/deliveries.ts'
+import type { KnownTokens } from '../protocol/tokens.ts'
 import { type Message, messagesAfter } from './messages.ts'
 
 /** How much is turned into deliveries. */
@@ -41,10 +42,10 @@ const combined = (messages: readonly Message[]): Message[] => {
  * process that ends meanwhile loses and repeats nothing. Returns whether there is more. A message about a changed entity
  * replaces the one that waits for it and was never sent.
  *
- * @example while (await fillDeliveries(database, endpoint, new Date()));
+ * @example while (await fillDeliveries({ database, tokens }, endpoint, new Date()));
  */
 export const fillDeliveries = (
-  database: Database,
+  { database, tokens }: { readonly database: Database; readonly tokens: KnownTokens },
   id: string,
   now: Date,
   { page = 500, maxWaiting = 10_000 }: FillSizes = {},
@@ -52,7 +53,7 @@ export const fillDeliveries = (
   database.transaction(async (handle) => {
     const endpoint = await lockEndpoint(handle, id)
     if (endpoint === undefined || (await waitingOf(handle, id)) >= maxWaiting) return false
-    const { messages: found, next } = await messagesAfter(handle, endpoint, page)
+    const { messages: found, next } = await messagesAfter(handle, tokens, endpoint, page)
     const replacing = found.filter(({ replaces }) => replaces).map(({ entity }) => entity)
     const replaced = replacing.length === 0 ? [] : await takeBack(handle, id, replacing)
     const waiting = replaced.map(

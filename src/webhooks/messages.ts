@@ -1,9 +1,12 @@
 import type { Database, Handle } from '../db/pool.ts'
+import { type ActivityNews, activityAfter } from '../db/queries/activity.ts'
 import { createFeedQueries, type FeedItem, type FeedPage } from '../db/queries/feed.ts'
 import { createSettlementQueries, type FeedSettlement } from '../db/queries/settlements.ts'
 import { subscribable } from '../db/schema/webhooks.ts'
 import type { Endpoint } from '../db/webhooks/endpoints.ts'
 import { configuredChains } from '../protocol/chains.ts'
+import type { KnownTokens } from '../protocol/tokens.ts'
+import { activityRecord } from '../reads/activity/activity.ts'
 import { change, cursorText } from '../reads/feeds/changes.ts'
 import { settlement } from '../reads/feeds/settlements.ts'
 
@@ -40,6 +43,19 @@ const settled = (item: FeedSettlement): Message => {
   return { type: `settlement.${data.type}`, seq: data.seq, entity, replaces: false, cursor: String(data.seq), data }
 }
 
+const acted = (row: ActivityNews, epoch: string, tokens: KnownTokens): Message => {
+  const { seq, isReverted } = row
+  const { record } = activityRecord(row, tokens)
+  return {
+    type: `activity.${isReverted ? 'reverted' : 'recorded'}`,
+    seq,
+    entity: `${record.chainId} activity ${record.wallet}`,
+    replaces: false,
+    cursor: cursorText({ epoch, seq }),
+    data: { seq, ...record },
+  }
+}
+
 /** A reset, which names the chains of which everything may have changed. */
 const reset = (resets: FeedPage['resets'], epoch: string): Message => {
   const seq = Math.max(...resets.map((it) => it.seq))
@@ -53,6 +69,7 @@ const reset = (resets: FeedPage['resets'], epoch: string): Message => {
  */
 export const messagesAfter = async (
   handle: Handle,
+  tokens: KnownTokens,
   endpoint: Subscribed,
   limit: number,
 ): Promise<{ readonly messages: readonly Message[]; readonly next: Pick<Endpoint, 'epoch' | 'seq'> }> => {
@@ -63,6 +80,10 @@ export const messagesAfter = async (
   const whole = await feed.page({ epoch, seq }, { chainIds, types: [] }, 0, Number.MAX_SAFE_INTEGER)
   const last = whole.next.seq
   const isOther = whole.resets.some(({ reason }) => reason === 'other_history')
+
+  /** The number up to which items are complete, of which one more than the limit was read. */
+  const endOf = (found: readonly { readonly seq: number }[]): number =>
+    found.length > limit ? (found[limit - 1]?.seq ?? last) : last
 
   const changes = async (type: FeedItem['type'], keys?: readonly string[] | null): Promise<Part> => {
     // A cursor of another history has no items: the reset covers them.
@@ -81,13 +102,20 @@ export const messagesAfter = async (
       ...(eventIds && { eventIds: eventIds.map(BigInt) }),
     }
     const found = await createSettlementQueries(database).after(seq, filter, limit + 1)
-    const end = found.length > limit ? (found[limit - 1]?.seq ?? last) : last
     // The feed of final settlements repeats reversals, which the other feed has.
     const items = isFinal ? found.filter(({ type }) => type === 'settled') : found
-    return { messages: items.map(settled), end }
+    return { messages: items.map(settled), end: endOf(found) }
+  }
+
+  const activity = async (): Promise<Part> => {
+    if (isOther) return { messages: [], end: last }
+    const wallets = endpoint.wallets as `0x${string}`[] | null
+    const found = await activityAfter(handle, seq, { chainIds, wallets }, limit + 1)
+    return { messages: found.map((row) => acted(row, whole.next.epoch, tokens)), end: endOf(found) }
   }
 
   const read = {
+    activity,
     settlements: () => settlements(false),
     'final settlements': () => settlements(true),
     wallet: () => changes('wallet', endpoint.wallets),
@@ -99,7 +127,7 @@ export const messagesAfter = async (
   for (const name of feeds) parts.push(await read[name]())
 
   const end = Math.min(last, ...parts.map((part) => part.end))
-  const followsChanges = types.some((type) => type.endsWith('.changed'))
+  const followsChanges = types.some((type) => !type.startsWith('settlement.'))
   const resets = followsChanges ? whole.resets.filter((it) => isOther || it.seq <= end) : []
   const wanted: readonly string[] = types
   const messages = parts

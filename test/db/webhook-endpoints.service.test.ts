@@ -176,7 +176,7 @@ test('a dispatch requests each endpoint that is due, and deletes what is no long
   ] as const
   for (const [seq, state, ms] of ended) await store.store('we_2', seq, { state, endedAt: after(ms) })
   const post = createPost({ allowsLoopback: false })
-  const to = { database, vault: store.vault, post, now: () => at, random: () => 0 }
+  const to = { database, tokens: store.tokens, vault: store.vault, post, now: () => at, random: () => 0 }
   const asked: string[] = []
   const request = async (id: string): Promise<void> => void asked.push(id)
   const left = async (): Promise<number[]> => (await store.stored()).map(({ seq }) => seq)

@@ -22,7 +22,9 @@ const Message = z.object({
 type Message = z.infer<typeof Message>
 
 const entityOf = ({ type, data }: Message): string =>
-  type.startsWith('settlement.') ? `settlement ${data.eventId}` : `${type} ${data.wallet ?? data.eventId}`
+  type.startsWith('settlement.')
+    ? `settlement ${data.eventId}`
+    : `${type.replace(/^activity\..*/, 'activity')} ${data.wallet ?? data.eventId}`
 
 /** What a receiver must have: the ids by the tables of the index, and the settlements by the chain. */
 export type Expected = {
@@ -49,6 +51,8 @@ export const expectedMessages = async (options: {
   const { rows } = await client.query<{ id: string }>(
     `SELECT type || '.changed.' || seq AS id FROM feed WHERE type <> 'protocol' AND seq > $1
      UNION ALL SELECT 'settlement.' || type || '.' || seq FROM settlements WHERE seq > $1
+     UNION ALL SELECT 'activity.recorded.' || seq FROM ledger WHERE seq > $1
+     UNION ALL SELECT 'activity.reverted.' || seq FROM ledger_reversals WHERE seq > $1
      UNION ALL SELECT 'settlement.finalized.' || finalized_seq FROM settlements
        WHERE type = 'settled' AND finalized_seq > $1`,
     [begin],

@@ -153,6 +153,14 @@ const fedSince = async (since: number) =>
       `SELECT concat_ws(' ', type, nullif(key, ''), CASE WHEN activity > ${since} THEN 'activity' END) AS it FROM feed WHERE seq > ${since} ORDER BY type, key`,
     )
   ).map(({ it }) => it)
+/** The rows that are news of a wallet, or whose removal is, in the order of their numbers. */
+const numbered = async (table: 'ledger' | 'ledger_reversals') =>
+  (
+    await rowsOf(
+      database,
+      `SELECT concat_ws(' ', block_number, log_index) AS it FROM ${table} WHERE seq IS NOT NULL ORDER BY seq`,
+    )
+  ).map(({ it }) => it)
 const ofWallet = (wallet: string) => `wallet ${wallet.toLowerCase()} activity`
 const creatorOf = async (event: number) =>
   `0x${(await rowsOf(database, `SELECT encode(creator, 'hex') AS it FROM events WHERE id = ${event}`))[0]?.it}`
@@ -173,9 +181,13 @@ test('the feed names whose activity a new row or a reorg changes', async () => {
   const eventOf = (await rowsOf(database, 'SELECT event_id FROM positions'))[0]?.event_id
   expect(await fedSince(ofLog)).toEqual(expect.arrayContaining([`event ${eventOf} activity`, ofWallet(WALLET)]))
   const indexed = await database.run(newestChange)
+  // Those of the first step are of a reset, and the log of no wallet has no number.
+  const news = (await numbered('ledger')).filter((place) => place !== '1 0')
+  expect(news).toEqual(['2 0', '3 0', '4 0'])
   fake.reorg(1n)
   fake.pass(3)
   await reachHead()
+  expect(await numbered('ledger_reversals')).toEqual(news.toReversed())
   expect(await rows()).toHaveLength(1)
   expect(await fedSince(indexed)).toEqual(expect.arrayContaining(changed))
 })
@@ -197,6 +209,7 @@ test('logs that a node left out with that of an event are rows once they are rea
   expect(await rows()).toHaveLength(4)
   const found = ['event 1 activity', 'event 2 activity', ofWallet(await creatorOf(2))]
   expect(await fedSince(since)).toEqual(expect.arrayContaining(found))
+  expect(await numbered('ledger')).toEqual(expect.arrayContaining(['2 0', '2 1']))
   expect([await gaps(), await completeTo(), await differences()]).toEqual([[], 2, []])
 })
 
@@ -233,6 +246,7 @@ describe('an index that a build without a ledger', () => {
     expect(await state()).toEqual({ completeFrom: null, unreadBlocks: 0n })
     expect(await rowsOf(database, 'SELECT * FROM refresh_queue')).toEqual([])
     expect(await rowsOf(database, `SELECT key FROM feed WHERE seq > ${since}`)).toEqual([])
+    expect(await numbered('ledger')).toEqual([])
     expect((await database.run((handle) => changesAfter(handle, since))).every(({ scopes }) => scopes === null)).toBe(
       true,
     )
@@ -323,7 +337,9 @@ describe('the audit of the ledger', () => {
       `UPDATE ledger SET wallet = '\\x${other.slice(2)}', event_id = 9 WHERE type = ${ledgerTypes['protocol.paused'].code}`,
     )
     const since = await database.run(newestChange)
+    const news = await numbered('ledger')
     await audit()
+    expect(await numbered('ledger')).toEqual(news)
     const by = `0x${'0'.repeat(40)}`
     expect(await fedSince(since)).toEqual(['event 9 activity', ofWallet(by), ofWallet(other)])
   })

@@ -20,6 +20,7 @@ const tables = [
     'chain_observations',
     'fee_rates',
     'ledger',
+    'ledger_reversals',
     'tokens',
     'upgrades',
     'refresh_queue',

@@ -2,8 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { asc, sql } from 'drizzle-orm'
 import { feed, feedFloors } from '../../src/db/schema/feed.ts'
 import { changeCounter, settlements } from '../../src/db/schema/index-state.ts'
+import { ledger, ledgerReversals } from '../../src/db/schema/ledger.ts'
 import { deliveries, webhookTypes } from '../../src/db/schema/webhooks.ts'
 import { addEndpoint, type Endpoint, readEndpoint } from '../../src/db/webhooks/endpoints.ts'
+import { knownTokens } from '../../src/protocol/tokens.ts'
 import { createVault, newSecret } from '../../src/webhooks/secrets.ts'
 import { createTestDatabase } from './database.ts'
 import { openDatabase } from './open-database.ts'
@@ -25,6 +27,7 @@ export const openWebhookStore = async () => {
   const database = openDatabase(store.url)
   const vault = createVault([randomBytes(32)])
   const secret = newSecret()
+  const tokens = knownTokens([])
 
   const add = (id: string, chosen: Partial<Parameters<typeof addEndpoint>[1]> = {}, most = 200): Promise<void> => {
     const given = {
@@ -47,7 +50,7 @@ export const openWebhookStore = async () => {
   }
 
   return {
-    ...{ database, vault, secret, add, store: storeMessage },
+    ...{ database, tokens, vault, secret, add, store: storeMessage },
     endpoint: async (id: string): Promise<Endpoint> => {
       const found = await database.run((handle) => readEndpoint(handle, id))
       if (found === undefined) throw new Error(`there is no endpoint ${id}`)
@@ -85,8 +88,35 @@ export const openWebhookStore = async () => {
           ...{ settlementPrice: 1n, blockNumber: 1n, blockHash: hash, ...to },
         }),
       ),
+    /** Adds a row of the ledger, or the removal of one, with its number. */
+    act: (seq: number, wallet: string, to: Partial<typeof ledger.$inferInsert> = {}, isReverted = false) =>
+      database.run(async (handle) => {
+        const row: typeof ledger.$inferInsert = {
+          ...{ chainId: CHAIN, blockNumber: BigInt(seq), blockHash: hash, blockTimestamp: 1n, logIndex: 0 },
+          ...{
+            txHash: hash,
+            topics: '0x' as const,
+            data: '0x' as const,
+            type: 4,
+            wallet: wallet as `0x${string}`,
+            amount: 7n,
+            ...to,
+          },
+        }
+        if (isReverted) await handle.insert(ledgerReversals).values({ ...row, seq })
+        else await handle.insert(ledger).values({ seq, ...row })
+      }),
     async clear(): Promise<void> {
-      const tables = ['webhook_endpoints', 'feed', 'feed_floors', 'feed_epochs', 'settlements', 'change_counter']
+      const tables = [
+        'webhook_endpoints',
+        'feed',
+        'feed_floors',
+        'feed_epochs',
+        'settlements',
+        'change_counter',
+        'ledger',
+        'ledger_reversals',
+      ]
       // Of a few rows faster than TRUNCATE. Messages are deleted with their endpoints.
       const statements = tables.map((table) => `DELETE FROM ${table}`).join('; ')
       await database.run((handle) => handle.execute(sql.raw(statements)))

@@ -10,6 +10,7 @@ import type { Database } from '../../src/db/pool.ts'
 import { deliveries } from '../../src/db/schema/webhooks.ts'
 import { changeEndpoint, readEndpoint } from '../../src/db/webhooks/endpoints.ts'
 import { errorText, ServiceError } from '../../src/lib/errors.ts'
+import { knownTokens } from '../../src/protocol/tokens.ts'
 import { deliver } from '../../src/webhooks/deliver.ts'
 import { createPost } from '../../src/webhooks/post.ts'
 import { createVault } from '../../src/webhooks/secrets.ts'
@@ -113,7 +114,11 @@ const storeWaiting = (endpoint: string, id: string, hours: number, to: Partial<t
 const delivered = async (id: string, at = Date.now()): Promise<string[]> => {
   receiver.received.length = 0
   const post = createPost({ allowsLoopback: true })
-  await deliver({ database, vault, post, now: () => at, random: () => 0 }, id, new AbortController().signal)
+  await deliver(
+    { database, tokens: knownTokens([]), vault, post, now: () => at, random: () => 0 },
+    id,
+    new AbortController().signal,
+  )
   return receiver.received.map(({ headers }) => String(headers['webhook-id']))
 }
 

@@ -39,8 +39,8 @@ const run = async (
     sent.push(headers['webhook-id'])
     return post(url, headers, body, ends)
   }
-  const { database, vault } = store
-  await deliver({ database, vault, post: recording, now: () => ms, random: () => 0, sizes }, 'we_1', signal)
+  const { database, tokens, vault } = store
+  await deliver({ database, tokens, vault, post: recording, now: () => ms, random: () => 0, sizes }, 'we_1', signal)
   return sent
 }
 
@@ -260,7 +260,14 @@ test('without the key of a secret nothing is sent for a minute, and the endpoint
   await addWith(1)
   const other = { ...store, vault: createVault([randomBytes(32)]) }
   const posts = vi.fn<Post>(async () => good)
-  const to = { database: store.database, vault: other.vault, post: posts, now: () => at, random: () => 0 }
+  const to = {
+    database: store.database,
+    tokens: store.tokens,
+    vault: other.vault,
+    post: posts,
+    now: () => at,
+    random: () => 0,
+  }
   await expect(deliver(to, 'we_1', new AbortController().signal)).rejects.toThrow('WEBHOOKS_KEY')
   const failure = expect.stringContaining('cannot be decrypted')
   expect(await store.endpoint('we_1')).toMatchObject({ failure, failingSince: after(0), retryAt: after(60_000) })

@@ -1,16 +1,20 @@
 import { randomBytes } from 'node:crypto'
-import { eq } from 'drizzle-orm'
+import { eq, gt } from 'drizzle-orm'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, expect, inject, test, vi } from 'vitest'
+import { newestChange } from '../../src/db/changes/changes.ts'
 import { finalizeSettlements, newestNotFinal } from '../../src/db/index/settlements.ts'
 import { feed } from '../../src/db/schema/feed.ts'
 import { settlements } from '../../src/db/schema/index-state.ts'
+import { ledger as ledgerRows } from '../../src/db/schema/ledger.ts'
 import { deliveries, webhookTypes } from '../../src/db/schema/webhooks.ts'
 import { addEndpoint, changeEndpoint, readEndpoints } from '../../src/db/webhooks/endpoints.ts'
+import { knownTokens } from '../../src/protocol/tokens.ts'
 import { createRandom } from '../../src/sandbox/story/random.ts'
 import { createWebhookJobs } from '../../src/webhooks/jobs.ts'
 import { createPost, type Post } from '../../src/webhooks/post.ts'
 import { createVault, newSecret } from '../../src/webhooks/secrets.ts'
+import { openApp } from '../support/app.ts'
 import { openIndexSteps } from '../support/index-steps.ts'
 import { createLedger } from '../support/ledger.ts'
 import { createRandomActions } from '../support/random-actions.ts'
@@ -46,11 +50,12 @@ afterEach(async () => {
   await steps?.close()
 })
 
+const tokens = knownTokens([deployment])
 const toLocal = createPost({ allowsLoopback: true })
 
 const jobsWith = (post: Post = toLocal) => {
   const { database } = steps
-  const to = { database, vault, post, now: () => clock, random: () => 0.5 }
+  const to = { database, tokens, vault, post, now: () => clock, random: () => 0.5 }
   const signal = new AbortController().signal
   const asked: string[] = []
   const jobs = createWebhookJobs(database, to, async (endpoint) => void asked.push(endpoint))
@@ -80,7 +85,7 @@ const verified = ({ headers, body }: Received, by = secret) => {
 }
 
 const entityOf = ({ type, data }: ReturnType<typeof verified>): string =>
-  [data.chainId, type.startsWith('settlement') ? 'settlement' : type, data.wallet ?? data.eventId].join(' ')
+  [data.chainId, /^(settlement|activity)/.exec(type)?.[0] ?? type, data.wallet ?? data.eventId].join(' ')
 
 /** An event that is open for deposits and purchases. */
 const open = async (): Promise<void> => {
@@ -101,6 +106,7 @@ test.each(seedsFrom(byForm(1, 5)))(
     await open()
     await index()
     await add('we_1')
+    const registered = await steps.database.run(newestChange)
     let kills = 0
     // The worker ends after the receiver got the message and before that is recorded: the first one, and some later ones.
     const killing: Post = async (...args) => {
@@ -166,6 +172,15 @@ test.each(seedsFrom(byForm(1, 5)))(
     const subjects = rows.filter(({ type, seq }) => type !== 'protocol' && seq >= began)
     for (const { type, seq } of subjects) expect(ids).toContain(`${type}.changed.${seq}`)
     expect([subjects.length > 0, kills > 0]).toEqual([true, true])
+    // Deliveries of a message more than once change nothing.
+    const active = new Set<string>()
+    const acted = new Map(got.flatMap(({ id, type, data }) => (type.startsWith('activity') ? [[id, data]] : [])))
+    for (const [id, { blockHash, logIndex }] of [...acted].sort(([, a], [, b]) => Number(a.seq) - Number(b.seq)))
+      active[id.startsWith('activity.recorded') ? 'add' : 'delete'](`${blockHash} ${logIndex}`)
+    const expected = await steps.database.run((handle) =>
+      handle.select().from(ledgerRows).where(gt(ledgerRows.seq, registered)),
+    )
+    expect(active).toEqual(new Set(expected.map(({ blockHash, logIndex }) => `${blockHash} ${logIndex}`)))
     const newest = new Map<string, number>()
     for (const message of got) {
       const seq = Number(message.data.seq)
@@ -174,6 +189,42 @@ test.each(seedsFrom(byForm(1, 5)))(
     }
   },
 )
+
+test('the activity of a wallet arrives as a list has it, and what a reorg removes is reverted', async () => {
+  const { lp, creator } = protocol
+  await open()
+  await index()
+  const id = Number((await protocol.read('getCreatorEventIds', [creator])).at(-1))
+  await add('we_1', { types: ['activity.recorded', 'activity.reverted'], wallets: [lp.toLowerCase()] })
+  const fork = await client.snapshot()
+  for (const amount of [10n ** 8n, 2n * 10n ** 8n]) await send(lp, 'deposit', [BigInt(id), amount])
+  await send(creator, 'setPoolSettings', [BigInt(id), true, true])
+  await index()
+  const api = await openApp({ databaseUrl: steps.url, headMaxAgeMs: -1, nodes: [{ url, deployment }] })
+  const response = await api.app.inject(`/v1/activity?chainId=${CHAIN}&wallet=${lp}&order=desc&limit=2`)
+  await api.close()
+  const [later, earlier] = response.json().data
+  expect([earlier.type, earlier.amount, earlier.symbol, earlier.wallet]).toEqual([
+    'deposit.created',
+    '100000000',
+    'USDC',
+    lp,
+  ])
+  await jobsWith()()
+  // The messages of one wallet are sent one after another.
+  await jobsWith()()
+  await client.revert({ id: fork })
+  await client.mine({ blocks: 10 })
+  await index()
+  for (let run = 0; run < 3; run += 1) await jobsWith()()
+  const got = receiver.received.map((it) => verified(it))
+  expect(got.map(({ type, data: { seq: _, ...row } }) => [type, row])).toEqual([
+    ['activity.recorded', earlier],
+    ['activity.recorded', later],
+    ['activity.reverted', later],
+    ['activity.reverted', earlier],
+  ])
+})
 
 test('filters select chains, wallets and events, and the messages of one entity are combined while they wait', async () => {
   const { creator, lp, secondLp } = protocol

@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm'
+import { getAddress } from 'viem'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { WebhookType } from '../../src/db/schema/webhooks.ts'
 import { changeEndpoint } from '../../src/db/webhooks/endpoints.ts'
@@ -22,7 +23,7 @@ const now = new Date('2026-11-25T10:00:00Z')
 const fillAll = async (id = 'we_1', sizes: FillSizes = {}): Promise<number[]> => {
   const counts: number[] = []
   for (;;) {
-    const hasMore = await fillDeliveries(store.database, id, now, sizes)
+    const hasMore = await fillDeliveries(store, id, now, sizes)
     if (!hasMore) return counts
     counts.push((await store.stored()).length)
     if (counts.length > 20) throw new Error('the pages have no end')
@@ -76,13 +77,60 @@ test.each([
   },
 )
 
+test.each([
+  [1, [1]],
+  [PAGE, [3]],
+  [PAGE + 1, [3, 4]],
+  [3 * PAGE + 1, [3, 6, 9, 10]],
+])('%i rows of activity, with pages of three, become messages once each', async (many, counts) => {
+  await store.add('we_1', { types: ['activity.recorded', 'activity.reverted'] })
+  const seqs = range(101, 100 + many)
+  for (const seq of seqs) await store.act(seq, wallet(1), {}, seq % 2 === 0)
+  // Rows of the past have no number.
+  await store.act(300, wallet(1), { seq: null })
+  await store.count(200)
+  expect(await fillAll('we_1', { page: PAGE })).toEqual(counts)
+  expect(await ids()).toEqual(seqs.map((seq) => `activity.${seq % 2 === 0 ? 'reverted' : 'recorded'}.${seq}`))
+  expect(new Set((await store.stored()).map(({ entity }) => entity))).toEqual(
+    new Set([`${CHAIN} activity ${getAddress(wallet(1))}`]),
+  )
+})
+
+test('activity is that of the wallets and chains of an endpoint, and a reset stands for what is not in the feed', async () => {
+  await store.add('we_1', { types: ['activity.recorded'], wallets: [wallet(1)], chainIds: [CHAIN] })
+  await store.act(101, wallet(1))
+  await store.act(102, wallet(2))
+  await store.act(103, wallet(1), { chainId: 56 })
+  await store.act(104, wallet(1), {}, true)
+  await store.floor(CHAIN, 105, 'rebuilt')
+  await store.count(110)
+  await fillAll()
+  expect(await ids()).toEqual(['activity.recorded.101', 'changes.reset.105'])
+  const [{ body } = { body: '' }] = await store.stored()
+  expect(JSON.parse(body)).toMatchObject({
+    cursor: `${EPOCH}.101`,
+    data: {
+      seq: 101,
+      chainId: CHAIN,
+      type: 'deposit.created',
+      wallet: getAddress(wallet(1)),
+      netAmount: '7',
+      token: null,
+    },
+  })
+  // A cursor of another history has no rows: the reset covers them.
+  await store.database.run((handle) => changeEndpoint(handle, 'we_1', { epoch: 'e0', seq: 0 }))
+  await fillAll()
+  expect((await ids()).filter((id) => id.startsWith('activity'))).toEqual(['activity.recorded.101'])
+})
+
 test('a feed with a further page stops the others where its page ends', async () => {
   await store.add('we_1')
   for (const seq of [101, 104, 107, 110]) await store.change('wallet', wallet(seq), seq)
   for (const seq of [102, 105, 108, 111]) await store.change('event', String(seq), seq)
   for (const seq of [103, 106, 109, 112]) await store.settle(seq)
   await store.count(112)
-  expect(await fillDeliveries(store.database, 'we_1', now, { page: PAGE })).toBe(true)
+  expect(await fillDeliveries(store, 'we_1', now, { page: PAGE })).toBe(true)
   // The third wallet ends the page.
   expect((await store.endpoint('we_1')).seq).toBe(107)
   expect((await store.stored()).map(({ seq }) => seq)).toEqual(range(101, 107))
@@ -113,7 +161,7 @@ test.each([
   await store.store('we_2', 12)
   await store.change('wallet', wallet(1), 101)
   await store.count(101)
-  expect(await fillDeliveries(store.database, 'we_1', now, { maxWaiting: 3 })).toBe(moves)
+  expect(await fillDeliveries(store, 'we_1', now, { maxWaiting: 3 })).toBe(moves)
   expect((await store.endpoint('we_1')).seq).toBe(moves ? 101 : 100)
 })
 
@@ -123,14 +171,14 @@ test('an endpoint that is not active, or that another worker has, gets no messag
   await store.count(101)
   await store.database.transaction(async (handle) => {
     await handle.execute(sql`SELECT FROM webhook_endpoints FOR UPDATE`)
-    expect(await fillDeliveries(store.database, 'we_1', now)).toBe(false)
+    expect(await fillDeliveries(store, 'we_1', now)).toBe(false)
   })
   for (const state of ['paused', 'disabled'] as const) {
     await store.database.run((handle) => changeEndpoint(handle, 'we_1', { state }))
-    expect(await fillDeliveries(store.database, 'we_1', now)).toBe(false)
+    expect(await fillDeliveries(store, 'we_1', now)).toBe(false)
   }
   expect([await ids(), (await store.endpoint('we_1')).seq]).toEqual([[], 100])
-  expect(await fillDeliveries(store.database, 'we_none', now)).toBe(false)
+  expect(await fillDeliveries(store, 'we_none', now)).toBe(false)
 })
 
 const body = (changed: readonly string[]): string =>
@@ -194,9 +242,13 @@ test('each type of an endpoint has its messages, and no other type', async () =>
     'settlement.settled': 'settlement.settled.101',
     'settlement.reverted': 'settlement.reverted.102',
     'settlement.finalized': 'settlement.finalized.106',
+    'activity.recorded': 'activity.recorded.107',
+    'activity.reverted': 'activity.reverted.108',
     'wallet.changed': 'wallet.changed.103',
     'event.changed': 'event.changed.104',
   } as const satisfies Readonly<Record<WebhookType, string>>
+  await store.act(107, wallet(7))
+  await store.act(108, wallet(7), {}, true)
   for (const type of Object.keys(messages) as (keyof typeof messages)[]) await store.add(type, { types: [type] })
   await store.count(110)
   for (const [type, id] of Object.entries(messages)) {
@@ -280,7 +332,7 @@ test('a reset after the end of a page comes with a later page', async () => {
   for (const seq of range(101, 104)) await store.settle(seq)
   await store.floor(CHAIN, 104)
   await store.count(110)
-  await fillDeliveries(store.database, 'we_1', now, { page: PAGE })
+  await fillDeliveries(store, 'we_1', now, { page: PAGE })
   expect((await ids()).filter((id) => id.startsWith('changes'))).toEqual([])
   await fillAll('we_1', { page: PAGE })
   expect((await ids()).filter((id) => id.startsWith('changes'))).toEqual(['changes.reset.104'])

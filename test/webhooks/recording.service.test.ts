@@ -25,7 +25,14 @@ const deliverTen = async (post: Post, before: () => void) => {
     return await store.database.transaction(work)
   }
   const { vault } = store
-  const to = { database: { ...store.database, transaction }, vault, post, now: () => at, random: () => 0.5 }
+  const to = {
+    database: { ...store.database, transaction },
+    tokens: store.tokens,
+    vault,
+    post,
+    now: () => at,
+    random: () => 0.5,
+  }
   const fault = await deliver(to, 'we_1', new AbortController().signal).then(() => null, String)
   const claimed = isNotNull(deliveries.sentAt)
   return { fault, left: await store.database.run((handle) => handle.$count(deliveries, claimed)) }
@@ -86,6 +93,6 @@ test('a worker that stops after it read the endpoint claims nothing', async () =
     posts += 1
     return { ok: true, status: 204 }
   }
-  await deliver({ database, vault, post, now: () => at, random: () => 0 }, 'we_1', stop.signal)
+  await deliver({ database, tokens: store.tokens, vault, post, now: () => at, random: () => 0 }, 'we_1', stop.signal)
   expect([stop.signal.aborted, posts, (await store.stored())[0]?.sentAt]).toEqual([true, 0, null])
 })

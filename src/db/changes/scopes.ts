@@ -47,11 +47,7 @@ export type Touched = {
   readonly reset: (typeof resetReasons)[number] | null
 }
 
-/**
- * Most scopes of one transaction.
- *
- * @internal
- */
+/** Most scopes of one transaction. */
 export const MOST_SCOPES = 20_000
 
 /** Scopes that change as a whole. */

@@ -14,7 +14,7 @@ import type { Database } from '../pool.ts'
 import type { StoredBlock } from '../stored.ts'
 import { completeFees, insertFees } from './fees.ts'
 import { idsIn, writeHints } from './hints.ts'
-import { completeLedger, type LedgerRow, putLedger, touchedByRows } from './ledger.ts'
+import { completeLedger, type LedgerRow, newsIn, numberRows, putLedger, touchedByRows } from './ledger.ts'
 import { deferGap, fillRows, isSameGap, type LogGap, shortenGap } from './log-gaps.ts'
 import { byKind, holdAnchor } from './progress.ts'
 import { lockRefreshQueue } from './refresh-queue.ts'
@@ -67,7 +67,9 @@ export const storeGapLogs = (
     if ((await fillSettlements(handle, chainId, settled)) > 0) touched.push(touching(settlementsScope))
     const lacks = await shortenGap(handle, gap, logs.from)
     await completeLedger(handle, chainId)
-    await announce(handle, chainId, union([...touched, await completeFees(handle, chainId)]))
+    const all = union([...touched, await completeFees(handle, chainId)])
+    const news = gap.ledgerOnly ? [] : newsIn(added, all)
+    await numberRows(handle, chainId, news, await announce(handle, chainId, all, news.length))
     return { filled, lacks }
   })
 

@@ -4,9 +4,10 @@ import type { LedgerLog } from '../../protocol/abi/ledger-logs.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import { type Kind, kinds } from '../../protocol/entities.ts'
 import { ledgerType, ledgerTypeNames, ledgerTypes } from '../../protocol/ledger.ts'
-import { copyMany, insertMany } from '../bulk.ts'
+import { asRows, copyMany, insertMany } from '../bulk.ts'
 import { type Touched, touchedByIds, touchedByLedger, touchedByLedgerWhere, union } from '../changes/scopes.ts'
 import type { Copy, Handle } from '../pool.ts'
+import { feedFloors } from '../schema/feed.ts'
 import { cursors } from '../schema/index-state.ts'
 import { ledger } from '../schema/ledger.ts'
 import { entityTables, type FactRow, rowsById } from '../stored.ts'
@@ -137,11 +138,38 @@ const keyOf = ({ blockNumber, logIndex }: Pick<LedgerRow, 'blockNumber' | 'logIn
   `${blockNumber} ${logIndex}`
 
 const replaced = sql.join(
-  Object.values(getTableColumns(ledger)).map(
-    ({ name }) => sql`${sql.identifier(name)} = excluded.${sql.identifier(name)}`,
+  // A repaired row keeps its number.
+  Object.values(getTableColumns(ledger)).flatMap(({ name }) =>
+    name === ledger.seq.name ? [] : [sql`${sql.identifier(name)} = excluded.${sql.identifier(name)}`],
   ),
   sql`, `,
 )
+
+/** The rows that are news of a wallet when a change is announced: none where the feed resets the chain. */
+export const newsIn = (rows: readonly LedgerRow[], { reset }: Pick<Touched, 'reset'>): readonly LedgerRow[] =>
+  reset === null ? rows.filter(({ wallet }) => wallet !== null) : []
+
+/**
+ * Numbers stored rows in their order as news of their wallets, of which `last` is the last number. Numbers none while the
+ * feed of the chain is suspended.
+ */
+export const numberRows = async (
+  handle: Handle,
+  chainId: ChainId,
+  rows: readonly LedgerRow[],
+  last: number,
+): Promise<void> => {
+  if (rows.length === 0) return
+  const given = rows.map(({ blockNumber, logIndex }, at) => ({
+    blockNumber,
+    logIndex,
+    seq: last - rows.length + 1 + at,
+  }))
+  const { source } = asRows(ledger, given)
+  await handle.execute(sql`UPDATE ${ledger} AS l SET seq = given.seq FROM ${source} AS given (block_number, log_index, seq)
+    WHERE l.chain_id = ${chainId} AND l.block_number = given.block_number AND l.log_index = given.log_index
+      AND EXISTS (SELECT FROM ${feedFloors} WHERE chain_id = ${chainId} AND seq IS NOT NULL)`)
+}
 
 /**
  * Moves the block up to which the ledger is complete to the cursor when the logs of every block below it were read. The

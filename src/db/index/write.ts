@@ -7,6 +7,7 @@ import { copyMany } from '../bulk.ts'
 import { announce } from '../changes/changes.ts'
 import { suspendFeed } from '../changes/feed.ts'
 import {
+  MOST_SCOPES,
   settlementsScope,
   type Touched,
   touchedAbove,
@@ -21,6 +22,7 @@ import { ledger } from '../schema/ledger.ts'
 import * as t from '../schema/records.ts'
 import { blockColumns, entityTables, type StoredBlock } from '../stored.ts'
 import { deleteProof } from './heartbeat.ts'
+import { insertReversals, newsAbove } from './ledger-reversals.ts'
 import { cutGaps } from './log-gaps.ts'
 import { byKind } from './progress.ts'
 import { lockRefreshQueue, onConflictRaiseVersion, requestRefresh } from './refresh-queue.ts'
@@ -153,8 +155,10 @@ export const rollBack = async (
   await lockRefreshQueue(handle, chainId)
   if (ancestor !== null) await keepSettlements(handle, chainId, ancestor)
   const reverted = await settlementsAbove(handle, chainId, ancestorNumber)
+  // More are a reset, as more subjects are.
+  const removed = await newsAbove(handle, chainId, ancestorNumber, MOST_SCOPES + 1)
   const touched = union([
-    touchingAll(null),
+    touchingAll(removed.length > MOST_SCOPES ? 'many_changes' : null),
     await touchedAbove(handle, chainId, ancestorNumber),
     await touchedByMembers(
       handle,
@@ -190,12 +194,20 @@ export const rollBack = async (
     FROM gone CROSS JOIN (SELECT * FROM ${anchors} WHERE chain_id = ${chainId} AND complete ORDER BY block_number DESC LIMIT 1) AS newest`)
   if (ancestor === null) await suspendFeed(handle, chainId, 'rebuilt')
   // Which cached answers showed the orphaned blocks is not known completely, so all count as changed.
-  await announceChanges(handle, chainId, touched, reverted)
+  const isReset = ancestor === null || touched.reset !== null
+  await announceChanges(handle, chainId, touched, reverted, isReset ? [] : removed)
 }
 
-/** Announces what was touched, and stores the settlements among the changes. */
-export const announceChanges = async (handle: Handle, chainId: ChainId, touched: Touched, drafts: readonly Draft[]) => {
+/** Announces what was touched, and stores the settlements and the removed rows of the ledger among the changes. */
+export const announceChanges = async (
+  handle: Handle,
+  chainId: ChainId,
+  touched: Touched,
+  drafts: readonly Draft[],
+  removed: Parameters<typeof insertReversals>[1] = [],
+) => {
   const all = drafts.length === 0 ? touched : union([touched, touching(settlementsScope)])
-  const last = await announce(handle, chainId, all, drafts.length)
+  const last = await announce(handle, chainId, all, removed.length + drafts.length)
+  await insertReversals(handle, removed, last - drafts.length)
   await insertSettlements(handle, chainId, drafts, last)
 }

@@ -1,10 +1,12 @@
+import { getTableColumns, sql } from 'drizzle-orm'
+import type { PgTable } from 'drizzle-orm/pg-core'
 import type { Address, Hex } from 'viem'
 import { z } from 'zod'
 import type { ChainId } from '../../protocol/chains.ts'
 import { type LedgerTypeName, ledgerTypeOf, ledgerTypes } from '../../protocol/ledger.ts'
 import { ledgerCompleteFrom } from '../index/log-gaps.ts'
-import type { Database, Statement } from '../pool.ts'
-import { ledger } from '../schema/ledger.ts'
+import type { Database, Handle, Statement } from '../pool.ts'
+import { ledger, ledgerReversals } from '../schema/ledger.ts'
 import { tokens } from '../schema/records.ts'
 import { addresses, type ListQuery, listQueryText, listQueryValues, MAX_ROWS } from './listings.ts'
 import { parseTips, type Tip, tipsText } from './tips.ts'
@@ -123,6 +125,14 @@ const entryOf = (cells: readonly (string | null)[], from: number): ActivityEntry
 const completeFrom = `(SELECT json_agg(json_build_object('chainId', chain_id, 'blockNumber', low::text)) FROM (
     SELECT chain_id, ${ledgerCompleteFrom} AS low FROM query JOIN cursors c USING (chain_id)) AS ledgers WHERE low IS NOT NULL)`
 
+/** Joins to rows `f` the token of their event. */
+const tokenJoins = `LEFT JOIN LATERAL (SELECT payment_token FROM events WHERE chain_id = f.chain_id AND id = f.event_id LIMIT 1) o ON true
+  LEFT JOIN tokens t ON t.chain_id = f.chain_id AND t.address = o.payment_token`
+
+const newsColumns = Object.values(getTableColumns(ledgerReversals))
+  .map(({ name }) => `"${name}"`)
+  .join()
+
 type Bind = (value: string, type: string) => string
 
 const idConditions = ({ eventId, depositId, positionId }: ActivityFilters, bind: Bind): string[] =>
@@ -172,8 +182,7 @@ const statementOf = ({ queries, windows, filters, order, limit }: ActivityQuery)
   const text = `WITH ${listQueryText(queries.length)}, wanted (of_chain, low, high) AS (VALUES ${wanted.join()})
     SELECT ${tipsText({ reorged: isLater, refreshing: false })}, ${completeFrom}::text, ${fieldEntries.map(() => 'NULL').join()}
     UNION ALL (SELECT NULL, NULL, ${fieldEntries.map(([, { sql }]) => sql).join()} FROM (${page}) f
-      LEFT JOIN LATERAL (SELECT payment_token FROM events WHERE chain_id = f.chain_id AND id = f.event_id LIMIT 1) o ON true
-      LEFT JOIN tokens t ON t.chain_id = f.chain_id AND t.address = o.payment_token ORDER BY ${merged})`
+      ${tokenJoins} ORDER BY ${merged})`
   const names = Object.entries(filters).flatMap(([name, value]) => (value === undefined ? [] : [name]))
   // Only common shapes are prepared under a name, because a connection keeps every prepared statement.
   return {
@@ -205,6 +214,33 @@ export const firstBlockFrom = async (
 ): Promise<bigint> => {
   const [cells] = await database.rows(blockAt(chainId, time))
   return BigInt(cells?.[0] ?? 0)
+}
+
+/** A row of the ledger that was news of its wallet, or that a reorg removed, with the number of the change. */
+export type ActivityNews = ActivityEntry & { readonly seq: number; readonly isReverted: boolean }
+
+const newsFields = sql.raw(fieldEntries.map(([, { sql }]) => `(${sql})::text`).join())
+
+/** Reads what became or ceased to be activity of wallets after a number, in order, `limit` at most. */
+export const activityAfter = async (
+  handle: Handle,
+  seq: number,
+  { chainIds, wallets }: { readonly chainIds: readonly ChainId[]; readonly wallets: readonly Address[] | null },
+  limit: number,
+): Promise<ActivityNews[]> => {
+  const owned = wallets === null ? sql`true` : sql`wallet = ANY(${addresses(wallets)}::bytea[])`
+  const part = (
+    table: PgTable,
+  ) => sql`(SELECT ${sql.raw(newsColumns)}, ${table === ledgerReversals}::boolean AS is_reverted FROM ${table}
+    WHERE seq > ${seq}::bigint AND chain_id = ANY(${`{${chainIds.join()}}`}::integer[]) AND ${owned} ORDER BY seq LIMIT ${limit})`
+  const { rows } = await handle.execute<{ seq: string; is_reverted: boolean; cells: (string | null)[] }>(sql`
+    SELECT f.seq, f.is_reverted, ARRAY[${newsFields}] AS cells FROM (${part(ledger)} UNION ALL ${part(ledgerReversals)} ORDER BY seq LIMIT ${limit}) f
+    ${sql.raw(tokenJoins)} ORDER BY f.seq`)
+  return rows.map(({ seq, is_reverted, cells }) => ({
+    ...entryOf(cells, 0),
+    seq: Number(seq),
+    isReverted: is_reverted,
+  }))
 }
 
 /** Creates the queries of the ledger. All throw `service_unavailable` when the database is out of reach. */

@@ -9,7 +9,7 @@ export type WebhookFilter = 'wallets' | 'events'
 
 /** What an endpoint can subscribe to: the feed with the items, and the filters that choose among them. */
 type Subscribable = {
-  readonly feed: 'settlements' | 'final settlements' | 'wallet' | 'event' | 'protocol'
+  readonly feed: 'settlements' | 'final settlements' | 'activity' | 'wallet' | 'event' | 'protocol'
   readonly filters: readonly WebhookFilter[]
 }
 
@@ -18,6 +18,8 @@ export const subscribable = {
   'settlement.settled': { feed: 'settlements', filters: ['wallets', 'events'] },
   'settlement.reverted': { feed: 'settlements', filters: ['wallets', 'events'] },
   'settlement.finalized': { feed: 'final settlements', filters: ['wallets', 'events'] },
+  'activity.recorded': { feed: 'activity', filters: ['wallets'] },
+  'activity.reverted': { feed: 'activity', filters: ['wallets'] },
   'wallet.changed': { feed: 'wallet', filters: ['wallets'] },
   'event.changed': { feed: 'event', filters: ['events'] },
 } as const satisfies Readonly<Record<string, Subscribable>>

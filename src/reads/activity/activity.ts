@@ -7,7 +7,7 @@ import type { ChainId } from '../../protocol/chains.ts'
 import type { Moment } from '../../protocol/fields/request-fields.ts'
 import { integer } from '../../protocol/fields/response-fields.ts'
 import { ledgerType, netOf } from '../../protocol/ledger.ts'
-import type { Token } from '../../protocol/tokens.ts'
+import type { KnownTokens } from '../../protocol/tokens.ts'
 import { type Resource, resourceOf } from '../cache/resources.ts'
 import { type ChainCursor, decodeCursor, encodeCursor } from '../cursor.ts'
 import type { Provenance } from '../freshness/freshness.ts'
@@ -53,18 +53,6 @@ const windowsOf = (
   )
 }
 
-/** The token of a row's amounts: that of its event, or the one that the log names. */
-const tokenOf = async (
-  { lists }: ListSources,
-  { chainId, token, symbol, decimals }: ActivityEntry,
-  args: Activity['args'],
-): Promise<Token | null> => {
-  const named = typeof args.token === 'string' ? (args.token as Address) : null
-  const address = token ?? named
-  if (address === null) return null
-  return lists.token(chainId, address, token && { symbol, decimals }) ?? lists.tokens.ask(chainId, address)
-}
-
 const idOf = (id: string | null): number | null => (id === null ? null : integer(id))
 
 const amountsOf = ({ type, amount, fee, creationFee }: ActivityEntry) => {
@@ -80,13 +68,19 @@ const amountsOf = ({ type, amount, fee, creationFee }: ActivityEntry) => {
   }
 }
 
-const recordOf = async (sources: ListSources, row: ActivityEntry): Promise<Activity> => {
+/**
+ * The record of a row, and the token of its amounts: that of its event, or the one that the log names. The record has
+ * what `known` has of the token.
+ */
+export const activityRecord = (row: ActivityEntry, known: KnownTokens) => {
   const { chainId, type, blockHash, txHash, logIndex, wallet } = row
   const topics = (row.topics.slice(2).match(/.{64}/g) ?? []).map((word) => `0x${word}` as const)
   const decoded = protocolLog({ topics, data: row.data })
   const args = decoded?.args ?? {}
-  const token = await tokenOf(sources, row, args)
-  return {
+  const named = typeof args.token === 'string' ? (args.token as Address) : null
+  const address = row.token ?? named
+  const token = address && known(chainId, address, row.token && row)
+  const record: Activity = {
     chainId,
     type,
     blockNumber: integer(row.blockNumber),
@@ -105,6 +99,13 @@ const recordOf = async (sources: ListSources, row: ActivityEntry): Promise<Activ
     log: decoded?.name ?? null,
     args,
   }
+  return { record, asks: token === null ? address : null }
+}
+
+/** The record of a row. A token that the index does not know is asked for. */
+const recordOf = async ({ lists }: ListSources, row: ActivityEntry): Promise<Activity> => {
+  const { record, asks } = activityRecord(row, lists.token)
+  return asks === null ? record : { ...record, ...(await lists.tokens.ask(row.chainId, asks)) }
 }
 
 type ActivityPage = Omit<Provenance, 'isIndexed'> & { readonly rows: readonly Activity[]; readonly meta: ActivityMeta }

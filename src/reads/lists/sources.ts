@@ -1,4 +1,3 @@
-import { type Address, getAddress } from 'viem'
 import type { Chain } from '../../chain/chain.ts'
 import { createTokens } from '../../chain/tokens.ts'
 import type { Database } from '../../db/pool.ts'
@@ -10,7 +9,7 @@ import { createRefreshState } from '../../db/queries/refresh-state.ts'
 import { createTotals } from '../../db/queries/totals.ts'
 import type { PricingClient } from '../../pricing/client.ts'
 import type { ChainId } from '../../protocol/chains.ts'
-import { configuredTokens, type Token } from '../../protocol/tokens.ts'
+import { knownTokens } from '../../protocol/tokens.ts'
 import type { FinalityCache } from '../freshness/finality.ts'
 import type { ReadSources } from '../read.ts'
 
@@ -19,12 +18,6 @@ export const createLists = (deps: {
   readonly database: Pick<Database, 'run' | 'rows'>
   readonly chains: ReadonlyMap<ChainId, Chain>
 }) => {
-  const configured = new Map(
-    [...deps.chains].map(([chainId, { deployment }]) => [
-      chainId,
-      new Map(configuredTokens(deployment).map((it) => [getAddress(it.token), it])),
-    ]),
-  )
   return {
     listings: createListings(deps.database),
     activity: createActivity(deps.database),
@@ -33,14 +26,7 @@ export const createLists = (deps: {
     heldTokens: createHeldTokens(deps.database),
     refreshState: createRefreshState(deps.database),
     tokens: createTokens(deps.chains),
-    /** The token that rows show: the configured one, else the stored one; null where neither is known. */
-    token(chainId: ChainId, address: Address, stored: Pick<Token, 'symbol' | 'decimals'> | null): Token | null {
-      const known = configured.get(chainId)?.get(address)
-      if (known !== undefined) return known
-      return stored === null || stored.decimals === null
-        ? null
-        : { token: address, symbol: stored.symbol, decimals: stored.decimals }
-    },
+    token: knownTokens([...deps.chains.values()].map(({ deployment }) => deployment)),
   }
 }
 

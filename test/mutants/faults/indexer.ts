@@ -54,7 +54,8 @@ export const indexerFaults: Faults = {
       ],
       ['await lockRefreshQueue(handle, chainId)\n  if (ancestor', 'if (ancestor'],
       ['await touchedAbove(handle, chainId, ancestorNumber),\n', ''],
-      ['    touchingAll(null),\n    await', '    await'],
+      ["    touchingAll(removed.length > MOST_SCOPES ? 'many_changes' : null),\n", ''],
+      ['isReset ? [] : removed', '[]'],
       [
         'while (await deleteSomeObservations(handle, chainId, ancestor, batch));',
         'await deleteSomeObservations(handle, chainId, ancestor, batch)',
@@ -80,8 +81,11 @@ export const indexerFaults: Faults = {
         "if (ancestor === null) await suspendFeed(handle, chainId, 'rebuilt')",
         "await suspendFeed(handle, chainId, 'rebuilt')",
       ],
-      ['  await announceChanges(handle, chainId, touched, reverted)\n', ''],
-      ['await announce(handle, chainId, all, drafts.length)', 'await announce(handle, chainId, all, 0)'],
+      ['  await announceChanges(handle, chainId, touched, reverted, isReset ? [] : removed)\n', ''],
+      [
+        'await announce(handle, chainId, all, removed.length + drafts.length)',
+        'await announce(handle, chainId, all, 0)',
+      ],
       ['drafts.length === 0 ? touched : union([touched, touching(settlementsScope)])', 'touched'],
     ],
   },

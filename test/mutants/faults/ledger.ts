@@ -11,6 +11,9 @@ export const ledgerFaults: Faults = {
       ['if (lacking.length + changed.length === 0) return logs', 'if (lacking.length === 0) return logs'],
       ['gt(ledger.blockNumber, cursor)', 'gt(ledger.blockNumber, sql`${cursor} + 1`)'],
       ['if (fees.length > 0) {', 'if (false) {'],
+      ['name === ledger.seq.name ? [] :', 'false ? [] :'],
+      ['AND EXISTS (SELECT FROM ${feedFloors} WHERE chain_id = ${chainId} AND seq IS NOT NULL)', ''],
+      ['reset === null ? rows', 'true ? rows'],
       ['ledgerNumber: cursors.blockNumber', 'ledgerNumber: cursors.feesNumber'],
       ['sql`NOT ${hasGap(chainId)}`', 'sql`true`'],
     ],
@@ -21,7 +24,7 @@ export const ledgerFaults: Faults = {
       ["ne(logGaps.state, 'absent')", "eq(logGaps.state, 'absent')"],
       ['to: logGaps.unreadTo', 'to: logGaps.toBlock'],
       ['ledgerNext: next,', 'ledgerNext: 0n,'],
-      ['    await putLedger(handle, chainId, repairs)\n', ''],
+      ['await putLedger(handle, chainId, repairs)\n', '[]\n'],
       ['union([wrong, await touchedByRows(handle, chainId, repairs)])', 'wrong'],
       [
         'union([wrong, await touchedByRows(handle, chainId, repairs)])',
@@ -44,7 +47,7 @@ export const ledgerFaults: Faults = {
     ],
   },
   'src/db/queries/activity.ts': {
-    tests: ['test/api/activity.service.test.ts'],
+    tests: ['test/api/activity.service.test.ts', 'test/webhooks/fill.service.test.ts'],
     faults: [
       ["order === 'asc' ? '>' : '<'", "order === 'asc' ? '>=' : '<='"],
       ["'l.block_number BETWEEN wanted.low AND wanted.high',", ''],
@@ -52,6 +55,9 @@ export const ledgerFaults: Faults = {
       ["conditions: ['l.wallet = owned.by', ...ofIds, ...ofTypes]", "conditions: ['l.wallet = owned.by', ...ofIds]"],
       ['block_timestamp < $2 AS is_earlier', 'block_timestamp <= $2 AS is_earlier'],
       ['THEN block_number + 1 ELSE low', 'THEN middle + 1 ELSE low'],
+      ['${table === ledgerReversals}::boolean', 'false'],
+      ['wallets === null ? sql`true`', 'wallets !== null ? sql`true`'],
+      ['WHERE seq > ${seq}::bigint', 'WHERE seq >= ${seq}::bigint'],
       ['(block_number, log_index) < (f.block_number', '(block_number, log_index) > (f.block_number'],
     ],
   },

@@ -141,8 +141,13 @@ export const protocolFaults: Faults = {
     ],
   },
   'src/protocol/tokens.ts': {
-    tests: ['test/protocol/entities.test.ts'],
+    tests: ['test/protocol/entities.test.ts', 'test/reads/listings/sources.test.ts'],
     faults: [
+      ['[getAddress(it.token), it]', '[it.token, it]'],
+      ['configured.get(chainId)?.get(address)', '[...configured.values()][0]?.get(address)'],
+      ['    if (known !== undefined) return known\n', ''],
+      ['stored === null || stored.decimals === null', 'stored === null'],
+      ['stored === null || stored.decimals === null', 'stored?.symbol == null'],
       ["token: usdt, symbol: 'USDT', decimals: USDT ?? null", "token: usdc, symbol: 'USDT', decimals: USDT ?? null"],
       ['decimals: USDT ?? null', 'decimals: USDC'],
       ['usdt === null ? []', 'usdt !== null ? []'],

@@ -7,7 +7,7 @@ import { logGaps } from '../../schema/index-state.ts'
 import { ledger } from '../../schema/ledger.ts'
 import * as work from '../../schema/work.ts'
 import type { StoredBlock } from '../../stored.ts'
-import { completeRows, type LedgerRow, putLedger, storedRows, touchedByRows } from '../ledger.ts'
+import { completeRows, type LedgerRow, newsIn, numberRows, putLedger, storedRows, touchedByRows } from '../ledger.ts'
 import { holdAnchor, readCursor } from '../progress.ts'
 import { lockRefreshQueue } from '../refresh-queue.ts'
 
@@ -95,6 +95,8 @@ export const saveLedgerPart = (
     if (repairs.length === 0) return
     // A wrong row leaves the activity of the wallet and the event that it named.
     const wrong = await touchedByRows(handle, chainId, await storedRows(handle, chainId, repairs))
-    await putLedger(handle, chainId, repairs)
-    await announce(handle, chainId, union([wrong, await touchedByRows(handle, chainId, repairs)]))
+    const added = await putLedger(handle, chainId, repairs)
+    const all = union([wrong, await touchedByRows(handle, chainId, repairs)])
+    const news = newsIn(added, all)
+    await numberRows(handle, chainId, news, await announce(handle, chainId, all, news.length))
   })
