@@ -8,7 +8,7 @@ const levels = [
   ['protocol'],
   ['chain', 'db', 'jobs', 'identity', 'pricing'],
   ['reads', 'tx', 'indexer'],
-  ['plans', 'webhooks'],
+  ['plans', 'webhooks', 'export'],
   ['api', 'sandbox'],
 ]
 

@@ -70,6 +70,19 @@ export const programs: Readonly<Record<string, Command>> = {
     summary: 'compare the index with the chains; exit 1 on a difference, 2 when something cannot be compared',
     run: async () => (await import('./tools.ts')).runAudit(),
   },
+  export: {
+    summary: 'write final days as Parquet files: see docs/operations/export.md',
+    flags: {
+      out: { value: 'DIR', summary: 'the folder of the files' },
+      chain: { value: 'IDS', summary: 'only these chains, separated by commas' },
+      table: { value: 'NAMES', summary: 'only some of activity, deposits, events, positions, settlements' },
+      from: { value: 'DAY', summary: 'the first day, YYYY-MM-DD in UTC; default: that of the first log' },
+      to: { value: 'DAY', summary: 'the last day; default: the last one whose blocks are all final' },
+      verify: { summary: 'write nothing; compare the files with the index, and exit 1 when one differs' },
+      repair: { summary: 'the same, and replace the files that differ' },
+    },
+    run: async (flags) => (await import('./export.ts')).runExport(flags),
+  },
   'changes reset': {
     summary: 'have every client of the feed of changes fetch everything again: see docs/operations/backup.md',
     run: async () => (await import('./tools.ts')).runChangesReset(),

@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream/promises'
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
 import type { PgTransactionConfig } from 'drizzle-orm/pg-core'
-import { Pool, type QueryArrayConfig } from 'pg'
+import { Pool, type PoolClient, type QueryArrayConfig } from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { unavailable } from '../lib/errors.ts'
 import { createChannel } from '../lib/observe/channel.ts'
@@ -56,7 +56,7 @@ export type Database = {
   /** Runs queries and COPY in one transaction. An error that `work` throws rolls it back. Throws as `run` does. */
   transaction<T>(work: (handle: Handle, copy: Copy) => Promise<T>): Promise<T>
   /** Runs reads that all see the database as of the first one. Throws as `run` does. */
-  snapshot<T>(work: (handle: Handle) => Promise<T>): Promise<T>
+  snapshot<T>(work: (handle: Handle, rows: Database['rows']) => Promise<T>): Promise<T>
   /** Connections of the pool, idle connections, and callers that wait for a connection. */
   connections(): { readonly total: number; readonly idle: number; readonly waiting: number }
   close(): Promise<void>
@@ -125,7 +125,10 @@ export const createDatabase = (options: DatabaseOptions): Database => {
       }
     })
 
-  const transaction = <T>(work: (handle: Handle, copy: Copy) => Promise<T>, config?: PgTransactionConfig): Promise<T> =>
+  const transaction = <T>(
+    work: (handle: Handle, client: PoolClient) => Promise<T>,
+    config?: PgTransactionConfig,
+  ): Promise<T> =>
     guarded({ pool: name, kind: 'transaction', name: undefined }, async () => {
       options.signal?.throwIfAborted()
       const client = await pool.connect()
@@ -136,8 +139,7 @@ export const createDatabase = (options: DatabaseOptions): Database => {
       try {
         // The signal may have aborted during the wait for a connection.
         options.signal?.throwIfAborted()
-        const copy: Copy = (statement, bytes) => pipeline([bytes], client.query(copyFrom(statement)))
-        return await drizzle(client).transaction((transaction) => work(transaction, copy), config)
+        return await drizzle(client).transaction((transaction) => work(transaction, client), config)
       } catch (error) {
         fault = error
         throw error
@@ -151,22 +153,31 @@ export const createDatabase = (options: DatabaseOptions): Database => {
   return {
     handle,
     run: (query) => guarded({ pool: name, kind: 'query', name: undefined }, () => query(handle)),
-    rows: ({ name: statement, text, values }) =>
-      guarded({ pool: name, kind: 'query', name: statement }, async () => {
-        const query: QueryArrayConfig = {
-          text,
-          values: [...values],
-          rowMode: 'array',
-          types: asText,
-          ...(statement && { name: statement }),
-        }
-        return (await pool.query<(string | null)[]>(query)).rows
-      }),
-    transaction,
-    snapshot: (work) => transaction(work, readOnly),
+    rows: (statement) => guarded({ pool: name, kind: 'query', name: statement.name }, () => rowsOn(pool, statement)),
+    transaction: (work) =>
+      transaction((handle, client) =>
+        work(handle, (statement, bytes) => pipeline([bytes], client.query(copyFrom(statement)))),
+      ),
+    snapshot: (work) =>
+      transaction((handle, client) => work(handle, (statement) => rowsOn(client, statement)), readOnly),
     connections: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close: () => pool.end(),
   }
+}
+
+/** Runs a statement on the pool or on one of its connections. Returns each column as text. */
+const rowsOn = async (
+  on: Pick<PoolClient, 'query'>,
+  { name, text, values }: Statement,
+): Promise<(string | null)[][]> => {
+  const query: QueryArrayConfig = {
+    text,
+    values: [...values],
+    rowMode: 'array',
+    types: asText,
+    ...(name && { name }),
+  }
+  return (await on.query<(string | null)[]>(query)).rows
 }
 
 /** Leaves every value as the server's text. */

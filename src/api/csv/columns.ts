@@ -1,9 +1,8 @@
 import { formatUnits } from 'viem'
 import { z } from 'zod'
 import { type Cell, CRLF, csvLine } from '../../lib/csv.ts'
-import { type Scale, scales } from '../../protocol/fields/response-fields.ts'
-
-type Row = Readonly<Record<string, unknown>>
+import { flatFields, type Row } from '../../protocol/fields/flat-fields.ts'
+import { MAX_SECONDS, type Scale } from '../../protocol/fields/response-fields.ts'
 
 type Column = { readonly name: string; readonly cell: (row: Row) => Cell }
 
@@ -17,9 +16,6 @@ export type Table = {
 
 /** The last column: empty in all rows but the last one of an answer that is not the end of its list. */
 const CURSOR = 'nextCursor'
-
-/** The last second that ISO 8601 writes with four digits of the year. */
-const MAX_SECONDS = 253_402_300_799
 
 /** A time in Unix seconds as ISO 8601 in UTC. Empty for 0, which is no time yet, and for times without one. */
 const isoOf = (seconds: unknown): string =>
@@ -42,19 +38,10 @@ const secondOf = (scale: Scale): readonly [suffix: string, cell: (value: unknown
 const cellOf = (value: unknown): Cell =>
   typeof value === 'object' && value !== null ? JSON.stringify(value) : (value as Cell)
 
-/** A schema without what allows null or nothing. */
-const bare = (schema: unknown): z.ZodType =>
-  schema instanceof z.ZodOptional || schema instanceof z.ZodNullable ? bare(schema.unwrap()) : (schema as z.ZodType)
-
-/** The columns of the fields of an object, which `of` finds in a row. Those of an object in it have names with a dot. */
-const columnsOf = (schema: z.ZodObject, of: (row: Row) => Row | null | undefined, prefix = ''): Column[] =>
-  Object.entries(schema.shape).flatMap(([field, type]) => {
-    const inner = bare(type)
-    const name = `${prefix}${field}`
-    const value = (row: Row): unknown => of(row)?.[field]
-    if (inner instanceof z.ZodObject) return columnsOf(inner, (row) => value(row) as Row | undefined, `${name}.`)
+/** The columns of rows with a schema: each field, and its second column if it has a scale. */
+const columnsOf = (schema: z.ZodObject): Column[] =>
+  flatFields(schema).flatMap(({ name, scale, value }) => {
     const own = { name, cell: (row: Row) => cellOf(value(row)) }
-    const scale = scales.get(inner)?.scale
     if (scale === undefined) return [own]
     const [suffix, cell] = secondOf(scale)
     return [own, { name: `${name}${suffix}`, cell: (row) => cell(value(row), row) }]
@@ -69,7 +56,7 @@ export const tableOf = (name: string, schema: z.ZodObject, shown: readonly strin
   const fields = Object.entries(schema.shape).filter(
     ([field, type]) => !(type instanceof z.ZodOptional) || shown.includes(field),
   )
-  const columns = columnsOf(z.object(Object.fromEntries(fields)), (row) => row)
+  const columns = columnsOf(z.object(Object.fromEntries(fields)))
   return {
     name,
     header: csvLine([...columns.map((column) => column.name), CURSOR]) + CRLF,

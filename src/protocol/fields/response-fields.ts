@@ -40,6 +40,9 @@ export const decimal = (value: Whole): string => (typeof value === 'string' ? va
  */
 export type Scale = 'token' | 'seconds' | number
 
+/** The last second of the year 9999, the last one that ISO 8601 writes with four digits and that databases have. */
+export const MAX_SECONDS = 253_402_300_799
+
 /** The scales of fields that have one. */
 export const scales = z.registry<{ readonly scale: Scale }>()
 

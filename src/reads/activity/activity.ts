@@ -102,8 +102,11 @@ export const activityRecord = (row: ActivityEntry, known: KnownTokens) => {
   return { record, asks: token === null ? address : null }
 }
 
-/** The record of a row. A token that the index does not know is asked for. */
-const recordOf = async ({ lists }: ListSources, row: ActivityEntry): Promise<Activity> => {
+/**
+ * The record of a row. A token that the index does not know is asked for. Throws `service_unavailable` when no node is in
+ * reach for that.
+ */
+export const recordOf = async ({ lists }: Pick<ListSources, 'lists'>, row: ActivityEntry): Promise<Activity> => {
   const { record, asks } = activityRecord(row, lists.token)
   return asks === null ? record : { ...record, ...(await lists.tokens.ask(row.chainId, asks)) }
 }

@@ -17,6 +17,9 @@ import type { Row } from './records.ts'
 import type { ListSources } from './sources.ts'
 import { withValues } from './values.ts'
 
+/** What rows without values are made from. */
+type RowSources = Pick<ListSources, 'chains' | 'maxLagSeconds' | 'lists'>
+
 type Asked<K extends Kind = Kind> = { readonly kind: K; readonly include: readonly Inclusion[] }
 
 /** The event of a row: its views, and what the row shows of it. */
@@ -31,7 +34,7 @@ type PositionRecord = z.output<typeof record.Position>
 type Mutable<T> = T extends unknown ? { -readonly [F in keyof T]: T[F] } : never
 
 /** Reads the event of a row from the chain, at its head or at a block; null when it does not exist. */
-const eventFromChain = async (sources: ListSources, { chainId, eventId }: ListRow, at: Block | undefined) => {
+const eventFromChain = async (sources: RowSources, { chainId, eventId }: ListRow, at: Block | undefined) => {
   const id = { chainId, id: Number(eventId) }
   const found = await fromChain(sources, subject.event, id, undefined, (views, time) => ({ ...views, time }), at)
   return 'missing' in found ? null : found.data
@@ -65,7 +68,7 @@ const addEnding: Readonly<Record<Kind, (made: Ended, row: ListRow) => void>> = {
 type Blocks = ReadonlyMap<ChainId, Block>
 
 /** Makes rows of a page from what the index or a node has of them. */
-const createRows = <K extends Kind>(sources: ListSources, { kind, include }: Asked<K>, blocks: Blocks | null) => {
+const createRows = <K extends Kind>(sources: RowSources, { kind, include }: Asked<K>, blocks: Blocks | null) => {
   const { chains, lists } = sources
   const fields = fieldsOf(include)
   const showsEvent = fields.some((name) => name !== 'payout')
@@ -165,20 +168,19 @@ const createRows = <K extends Kind>(sources: ListSources, { kind, include }: Ask
 /** Rows in the order of the page; null where a reorg has removed one, or where it could not be read. */
 type Made = { readonly rows: readonly (Row | null)[]; readonly isIndexed: boolean }
 
+type RowOptions = { readonly unread?: ((at: number) => void) | undefined; readonly blocks?: Blocks | null }
+
 /**
- * Makes rows, and reports whether all come from the index. A row whose views the index has not read yet is read from
- * the chain; it is null when a reorg has removed it. When no node is in reach for that, `unread` is called with the
- * position of the row, and the row is null; without `unread`, the error is thrown. With `blocks`, rows are as of these
+ * Makes rows without values, and reports whether all come from the index. A row whose views the index has not read yet is
+ * read from the chain; it is null when a reorg has removed it. When no node is in reach for that, `unread` is called with
+ * the position of the row, and the row is null; without `unread`, the error is thrown. With `blocks`, rows are as of these
  * blocks.
  */
-export const rowsOf = async (
-  sources: ListSources,
+export const unvaluedRowsOf = async (
+  sources: RowSources,
   asked: Asked,
   rows: readonly ListRow[],
-  {
-    unread,
-    blocks = null,
-  }: { readonly unread?: ((at: number) => void) | undefined; readonly blocks?: Blocks | null } = {},
+  { unread, blocks = null }: RowOptions = {},
 ): Promise<Made> => {
   const { isIndexed, make } = createRows(sources, asked, blocks)
   const made = await allOf(
@@ -192,10 +194,19 @@ export const rowsOf = async (
       })
     }),
   )
-  const found = showsValues(asked.include)
-    ? await withValues(sources.pricing, made, asked.include.includes('stale-value'))
-    : made
-  return { rows: found, isIndexed: isIndexed() }
+  return { rows: made, isIndexed: isIndexed() }
+}
+
+/** Makes rows as `unvaluedRowsOf` does, with the values that they show. */
+export const rowsOf = async (
+  sources: ListSources,
+  asked: Asked,
+  rows: readonly ListRow[],
+  options?: RowOptions,
+): Promise<Made> => {
+  const made = await unvaluedRowsOf(sources, asked, rows, options)
+  if (!showsValues(asked.include)) return made
+  return { ...made, rows: await withValues(sources.pricing, made.rows, asked.include.includes('stale-value')) }
 }
 
 /** Returns what `make` does, or a rejection if it throws: the promises of earlier rows are then handled too. */

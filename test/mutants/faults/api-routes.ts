@@ -213,6 +213,14 @@ export const routeFaults: Faults = {
       ["cell ?? ''", 'cell'],
     ],
   },
+  'src/protocol/fields/flat-fields.ts': {
+    tests: ['test/api/csv-columns.test.ts', 'test/export/columns.test.ts'],
+    faults: [
+      [' || schema instanceof z.ZodNullable', ''],
+      ['isAbsent || inner !== type', 'inner !== type'],
+      ['isAbsent || inner !== type', 'isAbsent'],
+    ],
+  },
   'src/api/csv/columns.ts': {
     tests: ['test/api/csv-columns.test.ts'],
     faults: [
@@ -222,7 +230,6 @@ export const routeFaults: Faults = {
       [" && typeof decimals === 'number'", ''],
       ['scaled(value, scale)', 'scaled(value, 0)'],
       ["typeof value === 'object' && value !== null ? JSON.stringify(value) : ", ''],
-      [' || schema instanceof z.ZodNullable', ''],
       ['!(type instanceof z.ZodOptional) || ', 'type instanceof z.ZodAny || '],
       ['at === rows.length - 1 ? nextCursor : null', 'nextCursor'],
     ],

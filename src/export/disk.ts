@@ -1,0 +1,20 @@
+import { errorText, OperatorError } from '../lib/errors.ts'
+
+/** Runs an operation on files. Its faults become errors that the operator can solve. */
+export const onDisk = async <T>(operation: () => Promise<T>): Promise<T> => {
+  try {
+    return await operation()
+  } catch (fault) {
+    // Without a cause: the codes of faults of files look like those of a lost connection.
+    throw new OperatorError(
+      `a file cannot be read or written (${errorText(fault)}): check the folder of --out and its free space, then run the export again, which continues`,
+    )
+  }
+}
+
+/** A file's content or size; null when there is no such file. */
+export const ifThere = <T>(reading: Promise<T>): Promise<T | null> =>
+  reading.catch((fault: unknown) => {
+    if (fault instanceof Error && 'code' in fault && fault.code === 'ENOENT') return null
+    throw fault
+  })

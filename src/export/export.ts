@@ -1,0 +1,255 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { mkdir, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { Chain } from '../chain/chain.ts'
+import { toServiceError } from '../chain/rpc/errors.ts'
+import { getBlock } from '../chain/rpc/requests.ts'
+import type { Database } from '../db/pool.ts'
+import { createActivity } from '../db/queries/activity.ts'
+import { type Blocks, type ExportState, readExportState } from '../db/queries/export.ts'
+import { OperatorError, unavailable } from '../lib/errors.ts'
+import { max, min } from '../lib/fixed.ts'
+import type { Logger } from '../lib/observe/log.ts'
+import type { ChainId } from '../protocol/chains.ts'
+import type { Row } from '../protocol/fields/flat-fields.ts'
+import type { ListSources } from '../reads/lists/sources.ts'
+import { columnsOf, fingerprintOf } from './columns.ts'
+import { dayOf, daysBetween, endOf, startOf } from './days.ts'
+import { ifThere, onDisk } from './disk.ts'
+import { type Entry, pathOf, readManifest, replaceFile, writeManifest } from './manifest.ts'
+import { writeParquet } from './parquet.ts'
+import { exportTable, type Source, sourceOf, type TableName, tableNames } from './tables.ts'
+
+/**
+ * `export` writes the files that are not there; `verify` writes none, and compares all with what would be written;
+ * `repair` also replaces those that differ.
+ */
+export type Mode = 'export' | 'verify' | 'repair'
+
+export type ExportOptions = {
+  readonly chain: Chain
+  readonly sources: Omit<ListSources, 'pricing'>
+  readonly database: Pick<Database, 'snapshot'>
+  readonly folder: string
+  readonly tables: readonly TableName[]
+  /** The first and the last day, YYYY-MM-DD; all days where absent. */
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+  readonly mode: Mode
+  readonly log: Pick<Logger, 'info' | 'warn'>
+  /** Rows of a page of the index, and of a row group. */
+  readonly pageRows?: number
+  readonly groupRows?: number
+}
+
+type IncompleteDays = { readonly first: string; readonly last: string; readonly why: string }
+
+export type ExportReport = {
+  readonly chainId: ChainId
+  /** Files that were written, those that were there, and the paths of those that differ. */
+  readonly written: number
+  readonly kept: number
+  readonly different: readonly string[]
+  /** The last day whose blocks are all final and indexed; null without one. */
+  readonly lastFinal: string | null
+  /** The wanted final days that the index does not have completely, and why. */
+  readonly incomplete: readonly IncompleteDays[]
+}
+
+/** A part of the index that no reorg changes: its blocks before a time, as of a state of the index. */
+type FinalPart = { readonly state: ExportState; readonly upTo: bigint; readonly before: bigint }
+
+/**
+ * Reads which part of the index is final: the nodes have its newest block, and so all before it, and call the others
+ * final. Throws `service_unavailable` while no node shows that.
+ */
+const finalPartOf = async ({ chain, sources, database }: ExportOptions): Promise<FinalPart> => {
+  const { chainId } = chain
+  const state = await database.snapshot((_, rows) => readExportState(rows, chainId))
+  if (state === null) throw unavailable(`chain ${chainId} is not indexed yet: run the export after the worker`)
+  const final = await sources.finality.finalBlock(chainId, 'finalized')
+  if (final === null) throw unavailable(`chain ${chainId} has no final block yet`)
+  const { indexed } = await chain.send({ indexed: getBlock(state.block.number) })
+  if (!indexed.ok) throw toServiceError(indexed.error)
+  if (indexed.value?.hash !== state.block.hash)
+    throw unavailable(
+      `the nodes of chain ${chainId} do not have the newest block of the index, ${state.block.number}: run the export again when the worker has followed them`,
+    )
+  const end = final.number < state.block.number ? final : state.block
+  return { state, upTo: end.number, before: end.timestamp }
+}
+
+const UNREAD_LOGS = '`ledger` and `withoutLog` in /status show the logs that the worker still has to read'
+const UNREAD_EVENT = '`observations` in /status shows the events that the worker still has to read'
+
+/** Reads which final days the index does not have completely. */
+const incompleteDays = async (chain: Chain, { state, upTo, before }: FinalPart): Promise<IncompleteDays[]> => {
+  const { startBlock } = chain.deployment
+  const dayAt = async (number: bigint): Promise<string> => {
+    const { block } = await chain.send({ block: getBlock(number) })
+    if (!block.ok) throw toServiceError(block.error)
+    if (block.value === null) throw unavailable(`no node of chain ${chain.chainId} has block ${number}`)
+    return dayOf(block.value.timestamp)
+  }
+  const days: IncompleteDays[] = []
+  for (const { from, to } of state.gaps) {
+    const [low, high] = [max(from, startBlock), min(to, upTo)]
+    if (low <= high) days.push({ first: await dayAt(low), last: await dayAt(high), why: UNREAD_LOGS })
+  }
+  const { unreadAt } = state
+  if (unreadAt !== null && unreadAt < before)
+    days.push({ first: dayOf(unreadAt), last: dayOf(before), why: UNREAD_EVENT })
+  return days
+}
+
+/** Whether a part of the index is still final and as complete as it was. */
+const isAsComplete = (now: ExportState | null, { state, upTo, before }: FinalPart): boolean =>
+  now !== null &&
+  now.block.number >= upTo &&
+  now.gaps.every(({ from, to }) => from > upTo || state.gaps.some((gap) => gap.from <= from && gap.to >= to)) &&
+  (now.unreadAt === null || now.unreadAt >= (state.unreadAt ?? before))
+
+const blocksOf = async (source: Source, chainId: ChainId, day: string): Promise<Blocks> => {
+  const { blockAt } = createActivity(source)
+  return {
+    chainId,
+    low: await blockAt(chainId, startOf(day)),
+    high: (await blockAt(chainId, endOf(day))) - 1n,
+  }
+}
+
+/** Passes rows on, and keeps the blocks of the first and the last one. */
+const tracked = (rows: AsyncIterable<Row>, field: string) => {
+  const seen: { first: number | null; last: number | null } = { first: null, last: null }
+  return {
+    seen,
+    rows: (async function* () {
+      for await (const row of rows) {
+        const block = Number(row[field])
+        seen.first ??= block
+        seen.last = block
+        yield row
+      }
+    })(),
+  }
+}
+
+const sha256Of = async (path: string): Promise<string | null> => {
+  const hash = createHash('sha256')
+  const isThere = await ifThere(
+    (async () => {
+      for await (const bytes of createReadStream(path)) hash.update(bytes)
+      return true
+    })(),
+  )
+  return isThere === null ? null : hash.digest('hex')
+}
+
+/**
+ * Exports the final days of a chain: a file for each table and day, and the manifest after each day. Throws
+ * `service_unavailable` and OperatorErrors; a later run continues.
+ */
+export const exportChain = async (options: ExportOptions): Promise<ExportReport> => {
+  const { chain, sources, database, folder, tables, from, to, mode, log, pageRows, groupRows } = options
+  const { chainId } = chain
+  const manifest = await readManifest(folder, chain.deployment)
+  const part = await finalPartOf(options)
+  const incomplete = await incompleteDays(chain, part)
+  const counts = { written: 0, kept: 0 }
+  const different: string[] = []
+
+  /** The file of a table and a day, under another name until it is complete. */
+  const writeTemporary = async (source: Source, table: TableName, day: string, blocks: Blocks): Promise<Entry> => {
+    const { schema, block, rows } = exportTable(table)
+    const path = pathOf(table, chainId, day)
+    await onDisk(() => mkdir(join(folder, dirname(path)), { recursive: true }))
+    const { seen, rows: passed } = tracked(rows(source, blocks), block)
+    const columns = columnsOf(schema)
+    const written = await writeParquet(temporaryOf(path), columns, passed, groupRows)
+    const at = { firstBlock: seen.first, lastBlock: seen.last }
+    return { path, table, day, ...written, ...at, format: fingerprintOf(columns) }
+  }
+
+  const temporaryOf = (path: string): string => join(folder, dirname(path), '.data.parquet.tmp')
+
+  const keep = async (entry: Entry): Promise<void> => {
+    await replaceFile(temporaryOf(entry.path), join(folder, entry.path))
+    manifest.files.set(entry.path, entry)
+    counts.written += 1
+    const { table, day, rows, bytes } = entry
+    log.info({ chainId, table, day, rows, bytes }, 'exported')
+  }
+
+  /** Compares a listed file with what would be written now. */
+  const verify = async (entry: Entry): Promise<void> => {
+    const listed = manifest.files.get(entry.path)
+    const onDiskNow = await onDisk(() => sha256Of(join(folder, entry.path)))
+    if (listed?.sha256 === entry.sha256 && onDiskNow === entry.sha256) {
+      counts.kept += 1
+      return onDisk(() => rm(temporaryOf(entry.path)))
+    }
+    different.push(entry.path)
+    log.warn({ chainId, path: entry.path, listed: listed?.sha256, file: onDiskNow, now: entry.sha256 }, 'different')
+    return mode === 'repair' ? keep(entry) : onDisk(() => rm(temporaryOf(entry.path)))
+  }
+
+  /** The tables of which a day has to be read. */
+  const wantedOf = async (day: string): Promise<TableName[]> => {
+    const wanted: TableName[] = []
+    for (const table of tables) {
+      const entry = manifest.files.get(pathOf(table, chainId, day))
+      if (mode !== 'export') {
+        if (entry !== undefined) wanted.push(table)
+      } else if (entry !== undefined && (await isCurrent(folder, entry))) counts.kept += 1
+      else wanted.push(table)
+    }
+    return wanted
+  }
+
+  const exportDay = async (day: string, wanted: readonly TableName[]): Promise<void> => {
+    await database.snapshot(async (_, rows) => {
+      if (!isAsComplete(await readExportState(rows, chainId), part))
+        throw new OperatorError(
+          `the index of chain ${chainId} was rolled back or lacks logs again: run the export again`,
+        )
+      const source = sourceOf(sources, rows, pageRows)
+      const blocks = await blocksOf(source, chainId, day)
+      for (const table of wanted) {
+        const entry = await writeTemporary(source, table, day, blocks)
+        await (mode === 'export' ? keep(entry) : verify(entry))
+      }
+    })
+    if (mode !== 'verify') await writeManifest(folder, manifest)
+  }
+
+  for (const day of finalDays(part, options)) {
+    if (incomplete.some(({ first, last }) => first <= day && day <= last)) continue
+    const wanted = await wantedOf(day)
+    if (wanted.length > 0) await exportDay(day, wanted)
+  }
+  const isWanted = ({ first, last }: IncompleteDays): boolean => last >= (from ?? '') && first <= (to ?? last)
+  return { chainId, ...counts, different, lastFinal: lastFinalOf(part), incomplete: incomplete.filter(isWanted) }
+}
+
+const formats = new Map(tableNames.map((table) => [table, fingerprintOf(columnsOf(exportTable(table).schema))]))
+
+/** Whether a listed file is there, with the columns of this release. */
+const isCurrent = async (folder: string, { path, table, bytes, format }: Entry): Promise<boolean> => {
+  const found = await onDisk(() => ifThere(stat(join(folder, path))))
+  return found?.size === bytes && format === formats.get(table)
+}
+
+/** The last day that ends before the end of the final part; null where the first log is not before that. */
+const lastFinalOf = ({ state: { firstAt }, before }: FinalPart): string | null => {
+  const last = dayOf(startOf(dayOf(before)) - 1n)
+  return firstAt !== null && dayOf(firstAt) <= last ? last : null
+}
+
+/** The wanted days from the first log to the last final day. */
+function* finalDays(part: FinalPart, { from = '', to }: ExportOptions): Generator<string> {
+  const last = lastFinalOf(part)
+  if (last === null || part.state.firstAt === null) return
+  const first = dayOf(part.state.firstAt)
+  yield* daysBetween(from > first ? from : first, to !== undefined && to < last ? to : last)
+}
