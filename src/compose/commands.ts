@@ -78,7 +78,7 @@ export const programs: Readonly<Record<string, Command>> = {
       table: { value: 'NAMES', summary: 'only some of activity, deposits, events, positions, settlements' },
       from: { value: 'DAY', summary: 'the first day, YYYY-MM-DD in UTC; default: that of the first log' },
       to: { value: 'DAY', summary: 'the last day; default: the last one whose blocks are all final' },
-      verify: { summary: 'write nothing; compare the files with the index, and exit 1 when one differs' },
+      verify: { summary: 'compare the files with the index, change none, and exit 1 when one differs' },
       repair: { summary: 'the same, and replace the files that differ' },
     },
     run: async (flags) => (await import('./export.ts')).runExport(flags),

@@ -58,7 +58,7 @@ const first = (lines: readonly string[]): string[] =>
 /** The report as lines for a terminal. */
 const linesOf = ({ chainId, written, kept, different, lastFinal, incomplete }: ExportReport, mode: Mode): string[] => [
   mode === 'export'
-    ? `chain ${chainId}: ${written} files written, ${kept} were there; ${lastFinal === null ? 'no day is final' : `the last final day is ${lastFinal}`}`
+    ? `chain ${chainId}: ${written} files written, ${kept} were there; the last final day is ${lastFinal}`
     : `chain ${chainId}: ${kept} files are right, ${different.length} differ${mode === 'repair' ? ' and were replaced' : ''}`,
   ...first(different.map((path) => `  differs: ${path}`)),
   ...first(incomplete.map(({ first, last, why }) => `  not complete in the index: ${first} to ${last}: ${why}`)),

@@ -3,13 +3,10 @@ import { createReadStream } from 'node:fs'
 import { mkdir, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Chain } from '../chain/chain.ts'
-import { toServiceError } from '../chain/rpc/errors.ts'
-import { getBlock } from '../chain/rpc/requests.ts'
 import type { Database } from '../db/pool.ts'
 import { createActivity } from '../db/queries/activity.ts'
-import { type Blocks, type ExportState, readExportState } from '../db/queries/export.ts'
-import { OperatorError, unavailable } from '../lib/errors.ts'
-import { max, min } from '../lib/fixed.ts'
+import { type Blocks, readExportState } from '../db/queries/export.ts'
+import { OperatorError } from '../lib/errors.ts'
 import type { Logger } from '../lib/observe/log.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import type { Row } from '../protocol/fields/flat-fields.ts'
@@ -17,12 +14,13 @@ import type { ListSources } from '../reads/lists/sources.ts'
 import { columnsOf, fingerprintOf } from './columns.ts'
 import { dayOf, daysBetween, endOf, startOf } from './days.ts'
 import { ifThere, onDisk } from './disk.ts'
+import { type FinalPart, finalPartOf, type IncompleteDays, incompleteDays, isAsComplete, lastFinalOf } from './final.ts'
 import { type Entry, pathOf, readManifest, replaceFile, writeManifest } from './manifest.ts'
 import { writeParquet } from './parquet.ts'
 import { exportTable, type Source, sourceOf, type TableName, tableNames } from './tables.ts'
 
 /**
- * `export` writes the files that are not there; `verify` writes none, and compares all with what would be written;
+ * `export` writes the files that are not there; `verify` compares all listed ones with what would be written;
  * `repair` also replaces those that differ.
  */
 export type Mode = 'export' | 'verify' | 'repair'
@@ -43,72 +41,17 @@ export type ExportOptions = {
   readonly groupRows?: number
 }
 
-type IncompleteDays = { readonly first: string; readonly last: string; readonly why: string }
-
 export type ExportReport = {
   readonly chainId: ChainId
   /** Files that were written, those that were there, and the paths of those that differ. */
   readonly written: number
   readonly kept: number
   readonly different: readonly string[]
-  /** The last day whose blocks are all final and indexed; null without one. */
-  readonly lastFinal: string | null
+  /** The last day whose blocks are all final and indexed. It can be before the first log. */
+  readonly lastFinal: string
   /** The wanted final days that the index does not have completely, and why. */
   readonly incomplete: readonly IncompleteDays[]
 }
-
-/** A part of the index that no reorg changes: its blocks before a time, as of a state of the index. */
-type FinalPart = { readonly state: ExportState; readonly upTo: bigint; readonly before: bigint }
-
-/**
- * Reads which part of the index is final: the nodes have its newest block, and so all before it, and call the others
- * final. Throws `service_unavailable` while no node shows that.
- */
-const finalPartOf = async ({ chain, sources, database }: ExportOptions): Promise<FinalPart> => {
-  const { chainId } = chain
-  const state = await database.snapshot((_, rows) => readExportState(rows, chainId))
-  if (state === null) throw unavailable(`chain ${chainId} is not indexed yet: run the export after the worker`)
-  const final = await sources.finality.finalBlock(chainId, 'finalized')
-  if (final === null) throw unavailable(`chain ${chainId} has no final block yet`)
-  const { indexed } = await chain.send({ indexed: getBlock(state.block.number) })
-  if (!indexed.ok) throw toServiceError(indexed.error)
-  if (indexed.value?.hash !== state.block.hash)
-    throw unavailable(
-      `the nodes of chain ${chainId} do not have the newest block of the index, ${state.block.number}: run the export again when the worker has followed them`,
-    )
-  const end = final.number < state.block.number ? final : state.block
-  return { state, upTo: end.number, before: end.timestamp }
-}
-
-const UNREAD_LOGS = '`ledger` and `withoutLog` in /status show the logs that the worker still has to read'
-const UNREAD_EVENT = '`observations` in /status shows the events that the worker still has to read'
-
-/** Reads which final days the index does not have completely. */
-const incompleteDays = async (chain: Chain, { state, upTo, before }: FinalPart): Promise<IncompleteDays[]> => {
-  const { startBlock } = chain.deployment
-  const dayAt = async (number: bigint): Promise<string> => {
-    const { block } = await chain.send({ block: getBlock(number) })
-    if (!block.ok) throw toServiceError(block.error)
-    if (block.value === null) throw unavailable(`no node of chain ${chain.chainId} has block ${number}`)
-    return dayOf(block.value.timestamp)
-  }
-  const days: IncompleteDays[] = []
-  for (const { from, to } of state.gaps) {
-    const [low, high] = [max(from, startBlock), min(to, upTo)]
-    if (low <= high) days.push({ first: await dayAt(low), last: await dayAt(high), why: UNREAD_LOGS })
-  }
-  const { unreadAt } = state
-  if (unreadAt !== null && unreadAt < before)
-    days.push({ first: dayOf(unreadAt), last: dayOf(before), why: UNREAD_EVENT })
-  return days
-}
-
-/** Whether a part of the index is still final and as complete as it was. */
-const isAsComplete = (now: ExportState | null, { state, upTo, before }: FinalPart): boolean =>
-  now !== null &&
-  now.block.number >= upTo &&
-  now.gaps.every(({ from, to }) => from > upTo || state.gaps.some((gap) => gap.from <= from && gap.to >= to)) &&
-  (now.unreadAt === null || now.unreadAt >= (state.unreadAt ?? before))
 
 const blocksOf = async (source: Source, chainId: ChainId, day: string): Promise<Blocks> => {
   const { blockAt } = createActivity(source)
@@ -154,7 +97,7 @@ export const exportChain = async (options: ExportOptions): Promise<ExportReport>
   const { chain, sources, database, folder, tables, from, to, mode, log, pageRows, groupRows } = options
   const { chainId } = chain
   const manifest = await readManifest(folder, chain.deployment)
-  const part = await finalPartOf(options)
+  const part = await finalPartOf({ chain, finality: sources.finality, database })
   const incomplete = await incompleteDays(chain, part)
   const counts = { written: 0, kept: 0 }
   const different: string[] = []
@@ -240,16 +183,9 @@ const isCurrent = async (folder: string, { path, table, bytes, format }: Entry):
   return found?.size === bytes && format === formats.get(table)
 }
 
-/** The last day that ends before the end of the final part; null where the first log is not before that. */
-const lastFinalOf = ({ state: { firstAt }, before }: FinalPart): string | null => {
-  const last = dayOf(startOf(dayOf(before)) - 1n)
-  return firstAt !== null && dayOf(firstAt) <= last ? last : null
-}
-
 /** The wanted days from the first log to the last final day. */
 function* finalDays(part: FinalPart, { from = '', to }: ExportOptions): Generator<string> {
-  const last = lastFinalOf(part)
-  if (last === null || part.state.firstAt === null) return
-  const first = dayOf(part.state.firstAt)
+  if (part.state.firstAt === null) return
+  const [first, last] = [dayOf(part.state.firstAt), lastFinalOf(part)]
   yield* daysBetween(from > first ? from : first, to !== undefined && to < last ? to : last)
 }

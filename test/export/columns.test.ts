@@ -111,19 +111,22 @@ test('a file without rows has its columns', async () => {
   expect(Object.keys(await duck.types(`FROM '${path}'`))).toHaveLength(columnsOf(schema).length)
 })
 
-test.each([1, 2, 3, 4, 5])('groups of %i rows have all rows in their order, and the hash of the bytes', async (size) => {
-  const many = [...rows, ...rows].slice(0, 6).map((row, id) => ({ ...row, id }))
-  const { path, written } = await write(many, size)
-  const bytes = await readFile(path)
-  expect(written).toEqual({
-    rows: 6,
-    bytes: bytes.length,
-    sha256: createHash('sha256').update(bytes).digest('hex'),
-  })
-  expect(column(await duck.rows(`FROM '${path}'`), 'id')).toEqual(['0', '1', '2', '3', '4', '5'])
-  const groups = await duck.rows(`SELECT DISTINCT row_group_id, row_group_num_rows FROM parquet_metadata('${path}')`)
-  expect(groups).toHaveLength(Math.ceil(6 / size))
-})
+test.each([1, 2, 3, 4, 5])(
+  'groups of %i rows have all rows in their order, and the hash of the bytes',
+  async (size) => {
+    const many = [...rows, ...rows].slice(0, 6).map((row, id) => ({ ...row, id }))
+    const { path, written } = await write(many, size)
+    const bytes = await readFile(path)
+    expect(written).toEqual({
+      rows: 6,
+      bytes: bytes.length,
+      sha256: createHash('sha256').update(bytes).digest('hex'),
+    })
+    expect(column(await duck.rows(`FROM '${path}'`), 'id')).toEqual(['0', '1', '2', '3', '4', '5'])
+    const groups = await duck.rows(`SELECT DISTINCT row_group_id, row_group_num_rows FROM parquet_metadata('${path}')`)
+    expect(groups).toHaveLength(Math.ceil(6 / size))
+  },
+)
 
 test('the same rows lead to the same bytes as before: if they do not, raise ENCODING of src/export/columns.ts', async () => {
   const { written } = await write(rows, 2)

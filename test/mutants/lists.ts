@@ -8,6 +8,7 @@ import { cliFaults } from './faults/cli.ts'
 import { clientFaults } from './faults/client.ts'
 import { clientRestFaults } from './faults/client-rest.ts'
 import { dbFaults } from './faults/db.ts'
+import { exportFaults } from './faults/export.ts'
 import { followingFaults } from './faults/following.ts'
 import { indexerFaults } from './faults/indexer.ts'
 import { ledgerFaults } from './faults/ledger.ts'
@@ -31,6 +32,7 @@ export const lists: readonly Faults[] = [
   clientFaults,
   clientRestFaults,
   dbFaults,
+  exportFaults,
   followingFaults,
   indexerFaults,
   ledgerFaults,

@@ -323,7 +323,7 @@ export const restFaults: Faults = {
       ['if (unread === undefined || !(result', 'if (!(result'],
       ['        if (!isUnavailable(fault)) throw fault\n', ''],
       ['        unread(at)\n', ''],
-      ['showsValues(asked.include)\n    ?', '!showsValues(asked.include)\n    ?'],
+      ['if (!showsValues(asked.include))', 'if (showsValues(asked.include))'],
       ["asked.include.includes('stale-value')", "asked.include.includes('value')"],
       ['      isIndexed = false\n', ''],
       ['values.some((value) => value instanceof Promise) ?', 'values.every((value) => value instanceof Promise) ?'],

@@ -1,0 +1,97 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are parts of source files
+import type { Faults } from '../fault.ts'
+
+const service = ['test/export/export.service.test.ts']
+
+export const exportFaults: Faults = {
+  'src/export/columns.ts': {
+    tests: ['test/export/columns.test.ts'],
+    faults: [
+      ['decimals > scale && given % factor !== 0n', 'false'],
+      ['shown < 10n ** BigInt(PRECISION)', 'true'],
+      ['seconds > 0 && ', ''],
+      [' && seconds <= MAX_SECONDS', ''],
+      ['isAdjustedToUTC: true', 'isAdjustedToUTC: false'],
+      ["isNullable ? 'OPTIONAL' : 'REQUIRED'", "'OPTIONAL'"],
+      ['[ENCODING, columns', '[0, columns'],
+    ],
+  },
+  'src/export/parquet.ts': {
+    tests: ['test/export/columns.test.ts'],
+    faults: [
+      ['    if (many % groupRows !== 0) await writeGroup()\n', ''],
+      ['      if (many % groupRows === 0) await writeGroup()\n', ''],
+      ['      hash.update(bytes)\n', ''],
+      ['    group = columns.map(() => [])\n', ''],
+    ],
+  },
+  'src/export/final.ts': {
+    tests: service,
+    faults: [
+      ['indexed.value?.hash !== state.block.hash', 'indexed.value === null'],
+      ['final.number < state.block.number ? final : state.block', 'state.block'],
+      ['max(from, startBlock)', 'from'],
+      ['min(to, upTo)', 'to'],
+      ['if (low <= high) days', 'days'],
+      ['if (unreadAt !== null) days', 'if (false) days'],
+      ['it.last > final ? { ...it, last: final } : it', 'it'],
+      ['startOf(dayOf(before)) - 1n', 'before'],
+    ],
+  },
+  'src/export/export.ts': {
+    tests: service,
+    faults: [
+      ['(await blockAt(chainId, endOf(day))) - 1n', 'await blockAt(chainId, endOf(day))'],
+      ['seen.first ??= block', 'seen.first = block'],
+      ['listed?.sha256 === entry.sha256 && onDiskNow', 'onDiskNow'],
+      [' && onDiskNow === entry.sha256', ''],
+      ["mode === 'repair' ? keep(entry) : ", ''],
+      ["if (mode !== 'verify') await writeManifest(folder, manifest)", ''],
+      ['if (incomplete.some(({ first, last }) => first <= day && day <= last)) continue', ''],
+      ["last >= (from ?? '') && first <= (to ?? last)", 'true'],
+      ['found?.size === bytes && format', 'format'],
+      [' && format === formats.get(table)', ''],
+      ['from > first ? from : first', 'first'],
+      ['to !== undefined && to < last ? to : last', 'last'],
+      ['    manifest.files.set(entry.path, entry)\n', ''],
+    ],
+  },
+  'src/export/manifest.ts': {
+    tests: service,
+    faults: [
+      ['data.chainId !== chainId || data.diamond !== diamond', 'data.chainId !== chainId'],
+      ['.sort(inOrder)', ''],
+      ['if (!success)', 'if (false)'],
+    ],
+  },
+  'src/export/tables.ts': {
+    tests: service,
+    faults: [
+      [
+        'after = { id: BigInt(last.blockNumber), key: String(last.logIndex) }',
+        "after = { id: BigInt(last.blockNumber), key: '0' }",
+      ],
+      ['rows.length < source.pageRows', 'rows.length <= source.pageRows'],
+      ['Number(ids.last - from) + 1', 'Number(ids.last - from)'],
+      ["['event.settled']", 'undefined'],
+      ['settledAt: row.blockTimestamp', 'settledAt: row.blockNumber'],
+    ],
+  },
+  'src/db/queries/export.ts': {
+    tests: service,
+    faults: [
+      ['CASE WHEN ledger_only THEN unread_to ELSE to_block END', 'to_block'],
+      ['coalesce(ledger_number + 1, 0)', 'ledger_number + 1'],
+      ['AND payment_token IS NULL', 'AND false'],
+    ],
+  },
+  'src/compose/export.ts': {
+    tests: service,
+    faults: [
+      ["wanted.mode === 'verify' && report.different.length > 0", 'false'],
+      ['process.exitCode = 1', 'process.exitCode = 0'],
+      ['from !== undefined && to !== undefined && from > to', 'false'],
+      ['if (!chainIds.includes(chain.chainId)) continue', ''],
+    ],
+  },
+}
