@@ -1,4 +1,4 @@
-# One image for every command: docker run IMAGE api | worker | engine | migrate | audit (see docs/operations/install.md).
+# One image for every command: docker run IMAGE api | worker | engine | migrate | audit | export (see docs/operations/install.md).
 FROM node:20.20-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./

@@ -48,7 +48,7 @@ test.each([
 
 test.each(['--help', 'help --help', ''])('"%s" lists the commands', async (words) => {
   const help = (await run('help')).text
-  for (const name of ['sandbox', 'api', 'worker', 'engine', 'migrate', 'audit']) expect(help).toContain(`\n  ${name} `)
+  for (const name of ['sandbox', 'api', 'worker', 'engine', 'migrate', 'audit', 'export']) expect(help).toContain(`\n  ${name} `)
   expect((await run(...words.split(' ').filter((word) => word !== ''))).text).toBe(help)
 })
 
@@ -80,6 +80,7 @@ test.each([
   ['engine chart', '--payout-cap RATE'],
   ['migrate', '--env-file FILE'],
   ['audit', '--env-file FILE'],
+  ['export', '--out DIR'],
   ['openapi', '--check'],
 ])('%s --help lists %s among its options and starts nothing', async (command, option) => {
   const { text } = await run(...command.split(' '), '--help')

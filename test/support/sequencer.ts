@@ -29,6 +29,8 @@ export const longestFiles: Readonly<Record<string, number>> = {
   'test/pricing/calibration-sets.service.test.ts': 11,
   'test/reads/checks.service.test.ts': 10,
   'test/jobs/outage.service.test.ts': 10,
+  'test/export/runs.service.test.ts': 25,
+  'test/export/command.service.test.ts': 12,
 }
 
 const pathOf = ({ moduleId }: TestSpecification): string => relative(process.cwd(), moduleId)

@@ -1,7 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are parts of source files
 import type { Faults } from '../fault.ts'
 
-const service = ['test/export/export.service.test.ts']
+const content = ['test/export/content.service.test.ts']
+const runs = ['test/export/runs.service.test.ts']
 
 export const exportFaults: Faults = {
   'src/export/columns.ts': {
@@ -26,7 +27,7 @@ export const exportFaults: Faults = {
     ],
   },
   'src/export/final.ts': {
-    tests: service,
+    tests: runs,
     faults: [
       ['indexed.value?.hash !== state.block.hash', 'indexed.value === null'],
       ['final.number < state.block.number ? final : state.block', 'state.block'],
@@ -39,7 +40,7 @@ export const exportFaults: Faults = {
     ],
   },
   'src/export/export.ts': {
-    tests: service,
+    tests: [...content, ...runs],
     faults: [
       ['(await blockAt(chainId, endOf(day))) - 1n', 'await blockAt(chainId, endOf(day))'],
       ['seen.first ??= block', 'seen.first = block'],
@@ -57,7 +58,7 @@ export const exportFaults: Faults = {
     ],
   },
   'src/export/manifest.ts': {
-    tests: service,
+    tests: [...content, ...runs],
     faults: [
       ['data.chainId !== chainId || data.diamond !== diamond', 'data.chainId !== chainId'],
       ['.sort(inOrder)', ''],
@@ -65,7 +66,7 @@ export const exportFaults: Faults = {
     ],
   },
   'src/export/tables.ts': {
-    tests: service,
+    tests: content,
     faults: [
       [
         'after = { id: BigInt(last.blockNumber), key: String(last.logIndex) }',
@@ -78,7 +79,7 @@ export const exportFaults: Faults = {
     ],
   },
   'src/db/queries/export.ts': {
-    tests: service,
+    tests: runs,
     faults: [
       ['CASE WHEN ledger_only THEN unread_to ELSE to_block END', 'to_block'],
       ['coalesce(ledger_number + 1, 0)', 'ledger_number + 1'],
@@ -86,7 +87,7 @@ export const exportFaults: Faults = {
     ],
   },
   'src/compose/export.ts': {
-    tests: service,
+    tests: ['test/export/command.service.test.ts'],
     faults: [
       ["wanted.mode === 'verify' && report.different.length > 0", 'false'],
       ['process.exitCode = 1', 'process.exitCode = 0'],

@@ -1,0 +1,79 @@
+import { spawn } from 'node:child_process'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterAll, expect, test } from 'vitest'
+import { tableNames } from '../../src/export/tables.ts'
+import { builtCommand } from '../support/built.ts'
+import { manifestOf, startExports } from '../support/exports.ts'
+
+/* The command of the product. */
+
+const exports = await startExports()
+const { indexed, folders, whole } = exports
+afterAll(() => exports.close())
+
+/** Runs the command of the product. `kill` ends it when it has written this many files. */
+const command = async (words: readonly string[], killAfter = Number.POSITIVE_INFINITY) => {
+  const env = Object.fromEntries(
+    indexed.worlds.flatMap(({ deployment: { chainId, diamond, usdc, startBlock, profile }, anvil }) =>
+      Object.entries({
+        ...{ RPC_URLS: anvil.url, PUBLIC_RPC_URL: 'https://node.example', DIAMOND_ADDRESS: diamond },
+        ...{ USDC_ADDRESS: usdc, START_BLOCK: String(startBlock), PROFILE: profile },
+      }).map(([name, value]) => [`${name}_${chainId}`, value]),
+    ),
+  )
+  const { command: program, args } = builtCommand('export', ...words)
+  const child = spawn(program, args, { env: { ...env, PATH: process.env.PATH, DATABASE_URL: indexed.url } })
+  let [stdout, files, errors] = ['', 0, '']
+  child.stdout.on('data', (bytes) => (stdout += bytes))
+  createInterface(child.stderr).on('line', (line) => {
+    errors += line
+    if (line.includes('"exported"')) files += 1
+    if (files === killAfter) child.kill('SIGKILL')
+  })
+  const code = await new Promise<number | null>((resolve) => child.on('close', resolve))
+  return { code, stdout, errors, files }
+}
+
+test('the command exports both chains, continues after a kill, and verifies', async () => {
+  const folder = join(folders, 'command')
+  const killed = await command(['--out', folder], 12)
+  expect(killed.code).toBe(null)
+  // The process may write some more files before the signal reaches it.
+  const listed = (await manifestOf(folder)).files.length
+  expect([listed >= 10, listed % tableNames.length]).toEqual([true, 0])
+  const { length } = (await manifestOf(whole)).files
+  const rest = await command(['--out', folder])
+  expect([rest.code, rest.errors.includes('"level":50')]).toEqual([0, false])
+  expect(rest.stdout).toContain(
+    `chain 8453: ${length - listed} files written, ${listed} were there; the last final day`,
+  )
+  expect(rest.stdout).toMatch(/\nchain 56: \d+ files written, 0 were there/)
+  for (const chainId of [8453, 56]) {
+    const strip = async (of: string) =>
+      (await manifestOf(of, chainId)).files.map(({ bytes: _, sha256: __, ...file }) => file)
+    expect(await strip(folder)).toEqual(await strip(whole))
+  }
+  const [{ path = '' } = {}] = (await manifestOf(folder)).files
+  expect(await command(['--out', folder, '--verify', '--chain', '8453'])).toMatchObject({ code: 0 })
+  await rm(join(folder, path))
+  const differs = await command(['--out', folder, '--verify', '--chain', '8453', '--table', 'activity'])
+  expect(differs).toMatchObject({ code: 1, stdout: expect.stringContaining(`\n  differs: ${path}\n`) })
+  expect(await command(['--out', folder, '--repair', '--chain', '8453'])).toMatchObject({ code: 0 })
+})
+
+test('a wrong option is refused with exit code 2, naming the option', async () => {
+  const refused: readonly (readonly [readonly string[], string])[] = [
+    [[], 'out: name the folder'],
+    [['--out', 'x', '--chain', '1'], 'chain: expected ids of CHAINS (8453, 56), got "1"'],
+    [['--out', 'x', '--table', 'rates'], 'table: expected some of activity, deposits'],
+    [['--out', 'x', '--from', '2026-02-30'], 'from: expected a day'],
+    [['--out', 'x', '--to', 'today'], 'to: expected a day'],
+    [['--out', 'x', '--from', '2026-02-02', '--to', '2026-02-01'], 'to: expected a day from 2026-02-02 on'],
+  ]
+  const answers = await Promise.all(refused.map(([words]) => command(words)))
+  expect(answers.map(({ code, errors }) => [code, errors])).toEqual(
+    refused.map(([, message]) => [2, expect.stringContaining(message)]),
+  )
+})

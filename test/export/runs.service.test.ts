@@ -1,0 +1,257 @@
+import { readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { sql } from 'drizzle-orm'
+import { pino } from 'pino'
+import { afterAll, describe, expect, test } from 'vitest'
+import { createChain } from '../../src/chain/chain.ts'
+import { dayOf, endOf } from '../../src/export/days.ts'
+import { tableNames } from '../../src/export/tables.ts'
+import { startAnvil } from '../../src/sandbox/parts/anvil.ts'
+import { openDuckDb } from '../support/duckdb.ts'
+import { FINAL_AFTER, manifestOf, manifestText, startExports } from '../support/exports.ts'
+
+/* What runs write, keep, leave out and find, one after the other. */
+
+const duck = await openDuckDb()
+const exports = await startExports()
+const { indexed, api, run, folders, whole, reports } = exports
+const log = pino({ level: 'silent' })
+const DAY = 86_400
+afterAll(async () => {
+  duck.close()
+  await exports.close()
+})
+
+/** The files of an export that changed since they were listed. */
+const inodes = async (folder: string) =>
+  Object.fromEntries(
+    await Promise.all(
+      (await manifestOf(folder)).files.map(async ({ path }) => [path, (await stat(join(folder, path))).ino]),
+    ),
+  )
+
+test('only the wanted tables and days are written, and the next run adds the others and keeps these', async () => {
+  const folder = join(folders, 'parts')
+  const { files } = await manifestOf(whole)
+  const [from = '', to = ''] = [files[5]?.day, files[10]?.day]
+  const part = await run(indexed.world, folder, { tables: ['events'], from, to })
+  expect([part.written, part.kept]).toEqual([2, 0])
+  expect((await manifestOf(folder)).files).toEqual(
+    files.filter(({ table, day }) => table === 'events' && day >= from && day <= to),
+  )
+  const before = await inodes(folder)
+  const rest = await run(indexed.world, folder)
+  expect([rest.written, rest.kept]).toEqual([files.length - 2, 2])
+  expect(await manifestText(folder)).toBe(await manifestText(whole))
+  expect(await inodes(folder)).toMatchObject(before)
+})
+
+test.each([0, 4, 5, 6, 23])('a run that ends after %i files continues with what is not listed', async (many) => {
+  const folder = join(folders, `ended-${many}`)
+  let left = many
+  const ending = {
+    warn: () => {},
+    info: () => {
+      left -= 1
+      if (left < 0) throw new Error('ended')
+    },
+  }
+  await expect(run(indexed.world, folder, { log: ending })).rejects.toThrow('ended')
+  const partial = join(folder, 'activity', 'chain=8453', `day=${(await manifestOf(whole)).files[0]?.day}`)
+  await writeFile(join(partial, '.data.parquet.tmp'), 'a part of a file')
+  const { written, kept } = await run(indexed.world, folder)
+  const { length } = (await manifestOf(whole)).files
+  // A day is listed when all of its tables are written.
+  const listed = Math.floor(many / tableNames.length) * tableNames.length
+  expect([written, kept]).toEqual([length - listed, listed])
+  expect(await manifestText(folder)).toBe(await manifestText(whole))
+})
+
+test('a file that is gone, shorter or of other columns is written again', async () => {
+  const folder = join(folders, 'repaired')
+  await run(indexed.world, folder)
+  const { files, ...head } = await manifestOf(folder)
+  const [gone, short, other] = files
+  await rm(join(folder, gone?.path ?? ''))
+  await writeFile(join(folder, short?.path ?? ''), 'PAR1')
+  const changed = files.map((file) => (file === other ? { ...file, format: 'of another release' } : file))
+  await writeFile(join(folder, 'manifest-8453.json'), JSON.stringify({ ...head, files: changed }))
+  const { written, kept } = await run(indexed.world, folder)
+  expect([written, kept]).toEqual([3, files.length - 3])
+  expect(await manifestText(folder)).toBe(await manifestText(whole))
+  expect((await run(indexed.world, folder, { mode: 'verify' })).different).toEqual([])
+})
+
+describe('an index that is not complete', () => {
+  const blockOf = async (day: string) => {
+    const { files } = await manifestOf(whole)
+    return files.find((file) => file.day === day && file.table === 'activity')
+  }
+  /** Runs a statement for the time of a test. */
+  const during = async <T>(statement: string, undo: string, work: () => Promise<T>): Promise<T> => {
+    await indexed.database.run((handle) => handle.execute(sql.raw(statement)))
+    try {
+      return await work()
+    } finally {
+      await indexed.database.run((handle) => handle.execute(sql.raw(undo)))
+    }
+  }
+  const gap = (from: number | null, to: number, unread: number | null, state: string, ledgerOnly: boolean) =>
+    `INSERT INTO log_gaps (chain_id, from_block, to_block, unread_to, state, ledger_only)
+     VALUES (8453, ${from}, ${to}, ${unread}, '${state}', ${ledgerOnly})`
+  const noGap = 'DELETE FROM log_gaps WHERE chain_id = 8453'
+  const daysOf = async (folder: string) => [...new Set((await manifestOf(folder)).files.map(({ day }) => day))]
+
+  test.each([
+    ['open', true],
+    ['open', false],
+    ['absent', false],
+    ['pruned', false],
+  ])(
+    'leaves out the days of a gap that is %s (only of the ledger: %s), says which, and writes them later',
+    async (state, only) => {
+      const folder = join(folders, `gap-${state}-${only}`)
+      const days = await daysOf(whole)
+      const withLogs = (await manifestOf(whole)).files.filter(({ table, rows }) => table === 'activity' && rows > 0)
+      const [{ day: before = '' } = {}, { day: left = '', firstBlock } = {}] = withLogs
+      const block = firstBlock ?? 0
+      const report = await during(gap(block, block, block, state, only), noGap, () => run(indexed.world, folder))
+      expect(report.incomplete).toEqual([{ first: left, last: left, why: expect.stringContaining('`ledger`') }])
+      expect(await daysOf(folder)).toEqual(days.filter((it) => it !== left))
+      const earlier = await during(gap(block, block, block, state, only), noGap, () =>
+        run(indexed.world, folder, { to: before }),
+      )
+      expect(earlier.incomplete).toEqual([])
+      expect((await run(indexed.world, folder)).incomplete).toEqual([])
+      expect(await manifestText(folder)).toBe(await manifestText(whole))
+    },
+  )
+
+  test('a gap above the final blocks is none, and the read part of a gap of the ledger neither', async () => {
+    const folder = join(folders, 'gap-none')
+    const head = Number((await indexed.world.newest()).block)
+    const tip = await during(gap(head, head, head, 'open', false), noGap, () => run(indexed.world, folder))
+    expect(tip.incomplete).toEqual([])
+    const first = await blockOf((await daysOf(whole))[0] ?? '')
+    const begin = first?.firstBlock ?? 0
+    const read = await during(gap(begin, head, begin, 'open', true), noGap, () =>
+      run(indexed.world, join(folders, 'gap-read')),
+    )
+    expect(read.incomplete).toEqual([{ first: first?.day, last: first?.day, why: expect.any(String) }])
+  })
+
+  test('leaves out all days while a build without a ledger wrote it', async () => {
+    const folder = join(folders, 'gap-all')
+    const set = (value: string) => `UPDATE cursors SET ledger_number = ${value} WHERE chain_id = 8453`
+    const report = await during(set('NULL'), set('block_number'), () => run(indexed.world, folder))
+    const days = await daysOf(whole)
+    expect(report).toMatchObject({ written: 0, incomplete: [{ first: days[0], last: days.at(-1) }] })
+  })
+
+  test('leaves out the days from an event on whose token is not read yet', async () => {
+    const folder = join(folders, 'unread')
+    const set = (value: string) => `UPDATE events SET payment_token = ${value} WHERE chain_id = 8453 AND id = 4`
+    const token = `decode('${indexed.world.deployment.usdc.slice(2)}', 'hex')`
+    const report = await during(set('NULL'), set(token), () => run(indexed.world, folder))
+    const [event] = await duck.rows(`SELECT createdAt FROM '${whole}/events/chain=8453/*/*.parquet' WHERE id = 4`)
+    const first = dayOf(BigInt(event?.createdAt ?? 0))
+    expect(report.incomplete).toMatchObject([{ first }])
+    expect(await daysOf(folder)).toEqual((await daysOf(whole)).filter((day) => day < first))
+  })
+
+  test('a chain whose nodes do not have the newest block of the index is not exported', async () => {
+    const anvil = await startAnvil({ chainId: 8453 })
+    const { deployment } = indexed.world
+    const other = createChain({ deployment, rpcUrls: [anvil.url], timeoutMs: 15_000, headMaxAgeMs: 1, log })
+    try {
+      const chains = new Map([[8453, other]])
+      const sources = { chains, lists: api.sources.lists, finality: api.sources.finality, maxLagSeconds: 60 }
+      await expect(run(indexed.world, join(folders, 'fork'), { chain: other, sources })).rejects.toThrow(
+        /do not have the newest block of the index/,
+      )
+    } finally {
+      await other.close()
+      await anvil.close()
+    }
+  })
+})
+
+describe('a difference', () => {
+  const change = (statement: string) => indexed.database.run((handle) => handle.execute(sql.raw(statement)))
+
+  test.each([
+    ['activity', 'ledger', 'amount', 'type = 4 AND deposit_id = 5'],
+    ['deposits', 'deposits', 'shares', 'id = 5'],
+    ['positions', 'positions', 'premium_paid', 'id = 1'],
+    ['events', 'events', 'strike', 'id = 4'],
+    ['settlements', 'ledger', 'block_timestamp', 'type = 3 AND event_id = 4'],
+  ] as const)('of a row of %s (%s.%s, %s) is found by verify, and repaired', async (table, stored, column, where) => {
+    const folder = join(folders, `verified-${table}`)
+    const tables = [table]
+    await run(indexed.world, folder, { tables })
+    const { files } = await manifestOf(folder)
+    const verify = () => run(indexed.world, folder, { tables, mode: 'verify' })
+    const repair = () => run(indexed.world, folder, { tables, mode: 'repair' })
+    expect(await verify()).toMatchObject({ written: 0, kept: files.length, different: [] })
+    const before = await manifestText(folder)
+    const add = (one: number) =>
+      change(`UPDATE ${stored} SET ${column} = ${column} + ${one} WHERE chain_id = 8453 AND ${where}`)
+    await add(1)
+    const found = await verify()
+    expect([found.written, found.kept, found.different.length]).toEqual([0, files.length - 1, 1])
+    expect(await manifestText(folder)).toBe(before)
+    expect(await repair()).toMatchObject({ written: 1, different: found.different })
+    expect((await verify()).different).toEqual([])
+    await add(-1)
+    expect((await repair()).different).toEqual(found.different)
+    expect(await manifestText(folder)).toBe(before)
+  })
+
+  test('of a byte of a file is found by verify, and so is a file that is gone', async () => {
+    const folder = join(folders, 'bytes')
+    await run(indexed.world, folder)
+    const { files } = await manifestOf(folder)
+    const [flipped = '', gone = ''] = files.slice(2, 4).map(({ path }) => path)
+    const bytes = await readFile(join(folder, flipped))
+    bytes[40] = (bytes[40] ?? 0) ^ 1
+    await writeFile(join(folder, flipped), bytes)
+    await rm(join(folder, gone))
+    expect((await run(indexed.world, folder, { mode: 'verify' })).different).toEqual([flipped, gone])
+    expect((await run(indexed.world, folder, { mode: 'repair' })).written).toBe(2)
+    expect((await run(indexed.world, folder, { mode: 'verify' })).different).toEqual([])
+  })
+})
+
+test('a manifest of another deployment, or of none, is refused with the next step', async () => {
+  const folder = join(folders, 'foreign')
+  const { files } = await manifestOf(whole)
+  await run(indexed.world, folder, { from: files[0]?.day, to: files[0]?.day })
+  const path = join(folder, 'manifest-8453.json')
+  const text = await manifestText(folder)
+  await writeFile(path, text.replace(indexed.world.deployment.diamond, '0x000000000000000000000000000000000000dEaD'))
+  await expect(run(indexed.world, folder)).rejects.toThrow(/files of the diamond 0x0{36}dEaD .* name another folder/)
+  await writeFile(path, text.slice(0, -20))
+  await expect(run(indexed.world, folder)).rejects.toThrow(/manifest-8453.json .* delete it/)
+  await expect(run(indexed.world, path)).rejects.toThrow(/a file cannot be read or written/)
+})
+
+test('a day is written when it is final, and files that are there stay as they are', async () => {
+  const folder = join(folders, 'growing')
+  const { world } = indexed
+  await run(world, folder)
+  const before = await inodes(folder)
+  expect(await manifestText(folder)).toBe(await manifestText(whole))
+  const lastFinal = reports[0]?.lastFinal ?? ''
+  // The blocks of the next day are over, and not all final.
+  await world.actions.warp((await world.actions.now()) + DAY)
+  await world.actions.node.mine({ blocks: 2 })
+  await indexed.quiet()
+  expect(await run(world, folder)).toMatchObject({ written: 0, lastFinal })
+  await world.actions.node.mine({ blocks: FINAL_AFTER })
+  await indexed.quiet()
+  const next = dayOf(endOf(lastFinal))
+  expect(await run(world, folder)).toMatchObject({ written: tableNames.length, lastFinal: next })
+  expect(await inodes(folder)).toMatchObject(before)
+  const [row] = await duck.rows(`SELECT count(*) AS many FROM '${folder}/events/chain=8453/day=${next}/data.parquet'`)
+  expect(row?.many).toBe('1')
+})
