@@ -14,7 +14,7 @@ export type Column = { readonly element: Element; readonly cell: (row: Row) => u
 
 /** Digits of a decimal, and those of an amount after the point. */
 const PRECISION = 38
-export const UNITS_SCALE = 18
+const UNITS_SCALE = 18
 
 const text: Type = { type: 'BYTE_ARRAY', converted_type: 'UTF8' }
 const whole: Type = { type: 'INT64' }
@@ -33,6 +33,7 @@ const decimal = (scale: number): Type => ({
  * A scaled integer with `decimals` as the integer of a decimal with `scale` digits after the point. Null where it has more
  * digits than that decimal, and where it or its decimals are not known.
  *
+ * @internal
  * @example decimalOf('1500000', 6, 18) // 1500000000000000000n
  */
 export const decimalOf = (value: unknown, decimals: unknown, scale: number): bigint | null => {

@@ -110,7 +110,7 @@ type Table = {
 }
 
 /** The tables of an export, by their names. */
-export const exportTables = {
+const exportTables = {
   activity: { schema: Activity, block: 'blockNumber', rows: activityIn },
   deposits: {
     schema: DepositRow.pick({ id: true, eventId: true, lp: true, amount: true, shares: true, ...created }),

@@ -108,7 +108,7 @@ describe('an index that is not complete', () => {
     ['absent', false],
     ['pruned', false],
   ])(
-    'leaves out the days of a gap that is %s (only of the ledger: %s), says which, and writes them later',
+    'leaves out the days of a gap that is %s (only of the ledger: %s), names them, and writes them later',
     async (state, only) => {
       const folder = join(folders, `gap-${state}-${only}`)
       const days = await daysOf(whole)
