@@ -230,7 +230,7 @@ export interface paths {
         };
         /**
          * An event's core record
-         * @description Reads the chain at one pinned block. When no node is in reach, the index answers and the response has `X-Stale: 1`.
+         * @description Reads the chain at one pinned block. When no node is in reach, the index answers and the response has `X-Stale: 1`. With `at`, the ledger answers as of a past block.
          */
         get: operations["getHedgeEventsById"];
         put?: never;
@@ -250,7 +250,7 @@ export interface paths {
         };
         /**
          * An event's settlement and totals
-         * @description Reads the chain at one pinned block. When no node is in reach, the index answers and the response has `X-Stale: 1`.
+         * @description Reads the chain at one pinned block. When no node is in reach, the index answers and the response has `X-Stale: 1`. With `at`, the ledger answers as of a past block.
          */
         get: operations["getHedgeEventsStatsById"];
         put?: never;
@@ -270,7 +270,7 @@ export interface paths {
         };
         /**
          * An event's payout range
-         * @description Reads the chain at one pinned block. When no node is in reach, the index answers and the response has `X-Stale: 1`.
+         * @description Reads the chain at one pinned block. When no node is in reach, the index answers and the response has `X-Stale: 1`. With `at`, the ledger answers as of a past block.
          */
         get: operations["getHedgeEventsRangeById"];
         put?: never;
@@ -290,7 +290,7 @@ export interface paths {
         };
         /**
          * An event's pool utilization
-         * @description Reads the chain at one pinned block. When no node is in reach, the index answers and the response has `X-Stale: 1`.
+         * @description Reads the chain at one pinned block. When no node is in reach, the index answers and the response has `X-Stale: 1`. With `at`, the ledger answers as of a past block.
          */
         get: operations["getHedgeEventsUtilizationById"];
         put?: never;
@@ -310,7 +310,7 @@ export interface paths {
         };
         /**
          * Position ids of an event
-         * @description Returns the ids in ascending order. Reads the index. When the index is out of reach or lags, the chain answers and the response has `X-Stale: 1`.
+         * @description Returns the ids in ascending order. Reads the index. When the index is out of reach or lags, the chain answers and the response has `X-Stale: 1`. With `at`, the index answers as of a past block.
          */
         get: operations["getHedgeEventsPositionsById"];
         put?: never;
@@ -330,7 +330,7 @@ export interface paths {
         };
         /**
          * LP deposit ids of an event
-         * @description Returns the ids in ascending order. Reads the index. When the index is out of reach or lags, the chain answers and the response has `X-Stale: 1`.
+         * @description Returns the ids in ascending order. Reads the index. When the index is out of reach or lags, the chain answers and the response has `X-Stale: 1`. With `at`, the index answers as of a past block.
          */
         get: operations["getHedgeEventsDepositsById"];
         put?: never;
@@ -350,7 +350,7 @@ export interface paths {
         };
         /**
          * Event ids created by a wallet
-         * @description Returns the ids in ascending order. Reads the index. When the index is out of reach or lags, the chain answers and the response has `X-Stale: 1`.
+         * @description Returns the ids in ascending order. Reads the index. When the index is out of reach or lags, the chain answers and the response has `X-Stale: 1`. With `at`, the index answers as of a past block.
          */
         get: operations["getHedgeCreatorsWalletByAddr"];
         put?: never;
@@ -390,7 +390,7 @@ export interface paths {
         };
         /**
          * A position
-         * @description Reads the chain at one pinned block. When no node is in reach, the index answers and the response has `X-Stale: 1`.
+         * @description Reads the chain at one pinned block. When no node is in reach, the index answers and the response has `X-Stale: 1`. With `at`, the ledger answers as of a past block.
          */
         get: operations["getHedgePositionsById"];
         put?: never;
@@ -410,7 +410,7 @@ export interface paths {
         };
         /**
          * Position ids owned by a wallet
-         * @description Returns the ids in ascending order. Reads the index. When the index is out of reach or lags, the chain answers and the response has `X-Stale: 1`.
+         * @description Returns the ids in ascending order. Reads the index. When the index is out of reach or lags, the chain answers and the response has `X-Stale: 1`. With `at`, the index answers as of a past block.
          */
         get: operations["getHedgePositionsWalletByAddr"];
         put?: never;
@@ -430,7 +430,7 @@ export interface paths {
         };
         /**
          * An LP deposit
-         * @description Reads the chain at one pinned block. When no node is in reach, the index answers and the response has `X-Stale: 1`.
+         * @description Reads the chain at one pinned block. When no node is in reach, the index answers and the response has `X-Stale: 1`. With `at`, the ledger answers as of a past block.
          */
         get: operations["getHedgeDepositsById"];
         put?: never;
@@ -450,7 +450,7 @@ export interface paths {
         };
         /**
          * Unclaimed premiums of an LP deposit
-         * @description Reads the chain at one pinned block. When no node is in reach, the index answers and the response has `X-Stale: 1`.
+         * @description Reads the chain at one pinned block. When no node is in reach, the index answers and the response has `X-Stale: 1`. With `at`, the ledger answers as of a past block.
          */
         get: operations["getHedgeDepositsPendingById"];
         put?: never;
@@ -470,7 +470,7 @@ export interface paths {
         };
         /**
          * LP deposit ids owned by a wallet
-         * @description Returns the ids in ascending order. Reads the index. When the index is out of reach or lags, the chain answers and the response has `X-Stale: 1`.
+         * @description Returns the ids in ascending order. Reads the index. When the index is out of reach or lags, the chain answers and the response has `X-Stale: 1`. With `at`, the index answers as of a past block.
          */
         get: operations["getHedgeDepositsWalletByAddr"];
         put?: never;
@@ -673,6 +673,86 @@ export interface paths {
          * @description Returns what happened, one row for each log of the protocol, newest first by default. Paginate with `meta.nextCursor`: the pages contain every row that existed at the first page exactly once, and none of a later block.
          */
         get: operations["getActivity"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/hedge/events/{chainId}/{id}/series": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The figures of an event over time
+         * @description Follows from the logs of the protocol: each point equals the state at the end of the last block not after its time. A 503 says why where the logs do not lead to the state of the chain.
+         */
+        get: operations["getHedgeEventsSeriesById"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/hedge/deposits/{chainId}/{id}/series": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The figures of an LP deposit over time
+         * @description Follows from the logs of the protocol: each point equals the state at the end of the last block not after its time. A 503 says why where the logs do not lead to the state of the chain.
+         */
+        get: operations["getHedgeDepositsSeriesById"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/wallets/{addr}/series": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The totals of a wallet over time, for each chain and token
+         * @description Follows from the logs of the protocol: each point equals the state at the end of the last block not after its time. A 503 says why where the logs do not lead to the state of the chain.
+         */
+        get: operations["getWalletsSeriesByAddr"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/series": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The totals of the protocol over time, for each chain and token
+         * @description Follows from the logs of the protocol: each point equals the state at the end of the last block not after its time. A 503 says why where the logs do not lead to the state of the chain.
+         */
+        get: operations["getSeries"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2654,6 +2734,21 @@ export interface components {
             range?: components["schemas"]["EventRange"];
             /** @description The event; with `include=event` */
             event?: components["schemas"]["EventSummary"];
+            /** @description What the deposit is worth, by its event's pool; with `include=valuation` */
+            valuation?: {
+                /** @description What remains of its capital after payouts: after the settlement what a withdrawal pays, before it the least that it will pay; 0 once it is withdrawn */
+                capital: bigint;
+                /** @description The rest of its capital, which payouts take or, before the settlement, may take */
+                atRisk: bigint;
+                /** @description Premiums that can be claimed now, before the fee */
+                claimable: bigint;
+                /** @description `capital` and `claimable` */
+                total: bigint;
+                /** @description Premiums earned since its creation for each unit of its amount, before fees */
+                yield: bigint;
+                /** @description 1e6 fixed point */
+                yieldPerYear: bigint | null;
+            };
             /** @description Unix seconds */
             withdrawnAt: number | null;
             /**
@@ -2747,6 +2842,170 @@ export interface components {
                 /** @description Block number */
                 blockNumber: number;
             }[];
+        };
+        /** @description The figures of an event at a time */
+        EventPoint: {
+            /** @description Chain id of EIP-155 */
+            chainId: number;
+            /**
+             * Format: hex
+             * @description The token of all amounts
+             */
+            token: `0x${string}`;
+            /** @description Symbol of the token; null when it has none */
+            symbol: string | null;
+            /** @description Decimals of the token; null when the token does not report them */
+            decimals: number | null;
+            /** @description The moment that the point is as of */
+            time: number;
+            /** @description Payment-token units */
+            liquidity?: bigint | null;
+            /** @description Payment-token units */
+            exposure?: bigint | null;
+            /** @description Payment-token units */
+            maxPayout?: bigint | null;
+            /** @description 1e8 fixed point */
+            utilization?: bigint;
+            /** @description Payment-token units */
+            premiums?: bigint | null;
+            /** @description Payment-token units */
+            payouts?: bigint | null;
+            /** @description The creator's share of fees that is not withdrawn yet, in units of the payment token */
+            creatorEarnings?: bigint | null;
+            /** @description `lpCount` of the stats */
+            deposits?: number;
+            /** @description `hedgerCount` of the stats */
+            positions?: number;
+        };
+        /** @description What the points of the series are as of */
+        SeriesMeta: {
+            /**
+             * @description The interval of the points
+             * @enum {string}
+             */
+            interval: "hour" | "day" | "week" | "change";
+            /** @description The first moment, in Unix seconds */
+            from: number;
+            /** @description The last block not after `to`, on each chain */
+            to: {
+                /** @description Chain id of EIP-155 */
+                chainId: number;
+                /** @description Block number */
+                blockNumber: number;
+                /**
+                 * Format: hex
+                 * @description Hash of the block
+                 */
+                blockHash: `0x${string}`;
+                /** @description Time of the block, in Unix seconds */
+                blockTimestamp: number;
+            }[];
+            /** @description Number of points */
+            points: number;
+        };
+        /** @description The figures of an LP deposit at a time */
+        DepositPoint: {
+            /** @description Chain id of EIP-155 */
+            chainId: number;
+            /**
+             * Format: hex
+             * @description The token of all amounts
+             */
+            token: `0x${string}`;
+            /** @description Symbol of the token; null when it has none */
+            symbol: string | null;
+            /** @description Decimals of the token; null when the token does not report them */
+            decimals: number | null;
+            /** @description The moment that the point is as of */
+            time: number;
+            /** @description Its capital; 0 once it is withdrawn */
+            deposited?: bigint;
+            /** @description What remains of its capital after payouts: the least that is possible until the event is settled; 0 once it is withdrawn */
+            capital?: bigint;
+            /** @description `premiumsEarned` of the deposit */
+            premiumsEarned?: bigint;
+            /** @description `premiumsClaimed` of the deposit */
+            premiumsClaimed?: bigint;
+            /** @description Premiums that can be claimed, before the fee */
+            claimable?: bigint;
+            /** @description `capital` and `claimable` */
+            value?: bigint;
+        };
+        /** @description The totals of a wallet in one token at a time */
+        WalletPoint: {
+            /** @description Chain id of EIP-155 */
+            chainId: number;
+            /**
+             * Format: hex
+             * @description The token of all amounts
+             */
+            token: `0x${string}`;
+            /** @description Symbol of the token; null when it has none */
+            symbol: string | null;
+            /** @description Decimals of the token; null when the token does not report them */
+            decimals: number | null;
+            /** @description The moment that the point is as of */
+            time: number;
+            /** @description Notional of all its positions so far */
+            notional?: bigint;
+            /** @description Premiums paid for all its positions so far */
+            premiumPaid?: bigint;
+            /** @description Capital of its deposits that is not withdrawn */
+            deposited?: bigint;
+            /** @description Payouts that can be claimed */
+            payout?: bigint;
+            /** @description LP premiums that can be claimed */
+            premiums?: bigint;
+            /** @description LP capital that can be withdrawn */
+            capital?: bigint;
+            /** @description Creator earnings that can be withdrawn */
+            creatorEarnings?: bigint;
+        };
+        /** @description The totals of the protocol in one token at a time */
+        ProtocolPoint: {
+            /** @description Chain id of EIP-155 */
+            chainId: number;
+            /**
+             * Format: hex
+             * @description The token of all amounts
+             */
+            token: `0x${string}`;
+            /** @description Symbol of the token; null when it has none */
+            symbol: string | null;
+            /** @description Decimals of the token; null when the token does not report them */
+            decimals: number | null;
+            /** @description The moment that the point is as of */
+            time: number;
+            /** @description Events created */
+            events?: number;
+            /** @description Events settled */
+            settlements?: number;
+            /** @description Deposits */
+            deposits?: number;
+            /** @description Positions */
+            positions?: number;
+            /** @description Payouts claimed */
+            claims?: number;
+            /** @description Capital of all deposits that is not withdrawn, before payouts */
+            liquidity?: bigint;
+            /** @description Capital of all deposits */
+            deposited?: bigint;
+            /** @description Capital withdrawn */
+            withdrawn?: bigint;
+            /** @description Notional of the positions of events that are not settled */
+            exposure?: bigint;
+            /** @description Premiums paid */
+            premiums?: bigint;
+            /** @description Premiums claimed by LPs, before the fee */
+            premiumsClaimed?: bigint;
+            /** @description Payouts claimed, before the fee */
+            payouts?: bigint;
+            /** @description Payouts that were not claimed in time */
+            recovered?: bigint;
+            /** @description Fees on premiums, on premiums claimed and on payouts, with the share of the creators */
+            fees?: bigint;
+            /** @description Earnings withdrawn by creators */
+            earnings?: bigint;
         };
         /** @description All positions, deposits and events of a wallet, and what it can claim */
         Portfolio: {
@@ -4459,6 +4718,8 @@ export interface operations {
     getHedgeEventsById: {
         parameters: {
             query?: {
+                /** @description Return the state at the end of the last block not after this moment: a block number, a time in Unix seconds, or an ISO 8601 time. The headers `X-Block-*` name the block */
+                at?: string;
                 /** @description Return data as of this block or a later one. The request must name one chain */
                 minBlock?: number;
                 /** @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted` */
@@ -4494,6 +4755,8 @@ export interface operations {
     getHedgeEventsStatsById: {
         parameters: {
             query?: {
+                /** @description Return the state at the end of the last block not after this moment: a block number, a time in Unix seconds, or an ISO 8601 time. The headers `X-Block-*` name the block */
+                at?: string;
                 /** @description Return data as of this block or a later one. The request must name one chain */
                 minBlock?: number;
                 /** @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted` */
@@ -4529,6 +4792,8 @@ export interface operations {
     getHedgeEventsRangeById: {
         parameters: {
             query?: {
+                /** @description Return the state at the end of the last block not after this moment: a block number, a time in Unix seconds, or an ISO 8601 time. The headers `X-Block-*` name the block */
+                at?: string;
                 /** @description Return data as of this block or a later one. The request must name one chain */
                 minBlock?: number;
                 /** @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted` */
@@ -4564,6 +4829,8 @@ export interface operations {
     getHedgeEventsUtilizationById: {
         parameters: {
             query?: {
+                /** @description Return the state at the end of the last block not after this moment: a block number, a time in Unix seconds, or an ISO 8601 time. The headers `X-Block-*` name the block */
+                at?: string;
                 /** @description Return data as of this block or a later one. The request must name one chain */
                 minBlock?: number;
                 /** @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted` */
@@ -4603,6 +4870,8 @@ export interface operations {
                 limit?: number;
                 /** @description `meta.nextCursor` of the previous page */
                 cursor?: string;
+                /** @description Return the state at the end of the last block not after this moment: a block number, a time in Unix seconds, or an ISO 8601 time. The headers `X-Block-*` name the block */
+                at?: string;
                 /** @description Return data as of this block or a later one. The request must name one chain */
                 minBlock?: number;
                 /** @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted` */
@@ -4643,6 +4912,8 @@ export interface operations {
                 limit?: number;
                 /** @description `meta.nextCursor` of the previous page */
                 cursor?: string;
+                /** @description Return the state at the end of the last block not after this moment: a block number, a time in Unix seconds, or an ISO 8601 time. The headers `X-Block-*` name the block */
+                at?: string;
                 /** @description Return data as of this block or a later one. The request must name one chain */
                 minBlock?: number;
                 /** @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted` */
@@ -4683,6 +4954,8 @@ export interface operations {
                 limit?: number;
                 /** @description `meta.nextCursor` of the previous page */
                 cursor?: string;
+                /** @description Return the state at the end of the last block not after this moment: a block number, a time in Unix seconds, or an ISO 8601 time. The headers `X-Block-*` name the block */
+                at?: string;
                 /** @description Return data as of this block or a later one. The request must name one chain */
                 minBlock?: number;
                 /** @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted` */
@@ -4759,6 +5032,8 @@ export interface operations {
     getHedgePositionsById: {
         parameters: {
             query?: {
+                /** @description Return the state at the end of the last block not after this moment: a block number, a time in Unix seconds, or an ISO 8601 time. The headers `X-Block-*` name the block */
+                at?: string;
                 /** @description Return data as of this block or a later one. The request must name one chain */
                 minBlock?: number;
                 /** @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted` */
@@ -4798,6 +5073,8 @@ export interface operations {
                 limit?: number;
                 /** @description `meta.nextCursor` of the previous page */
                 cursor?: string;
+                /** @description Return the state at the end of the last block not after this moment: a block number, a time in Unix seconds, or an ISO 8601 time. The headers `X-Block-*` name the block */
+                at?: string;
                 /** @description Return data as of this block or a later one. The request must name one chain */
                 minBlock?: number;
                 /** @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted` */
@@ -4834,6 +5111,8 @@ export interface operations {
     getHedgeDepositsById: {
         parameters: {
             query?: {
+                /** @description Return the state at the end of the last block not after this moment: a block number, a time in Unix seconds, or an ISO 8601 time. The headers `X-Block-*` name the block */
+                at?: string;
                 /** @description Return data as of this block or a later one. The request must name one chain */
                 minBlock?: number;
                 /** @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted` */
@@ -4869,6 +5148,8 @@ export interface operations {
     getHedgeDepositsPendingById: {
         parameters: {
             query?: {
+                /** @description Return the state at the end of the last block not after this moment: a block number, a time in Unix seconds, or an ISO 8601 time. The headers `X-Block-*` name the block */
+                at?: string;
                 /** @description Return data as of this block or a later one. The request must name one chain */
                 minBlock?: number;
                 /** @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted` */
@@ -4909,6 +5190,8 @@ export interface operations {
                 limit?: number;
                 /** @description `meta.nextCursor` of the previous page */
                 cursor?: string;
+                /** @description Return the state at the end of the last block not after this moment: a block number, a time in Unix seconds, or an ISO 8601 time. The headers `X-Block-*` name the block */
+                at?: string;
                 /** @description Return data as of this block or a later one. The request must name one chain */
                 minBlock?: number;
                 /** @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted` */
@@ -5162,6 +5445,8 @@ export interface operations {
                 include?: ("stats" | "utilization" | "range") | `${"stats" | "utilization" | "range"},${string}` | readonly ("stats" | "utilization" | "range")[];
                 /** @description Return rows created in blocks of at least this finality; `latest` by default. The state of the rows is always the newest */
                 finality?: "latest" | "safe" | "finalized";
+                /** @description Return the state at the end of the last block not after this moment: a block number, a time in Unix seconds, or an ISO 8601 time. The headers `X-Block-*` name the block */
+                at?: string;
                 /** @description Return the number of rows on all pages as `meta.total` */
                 count?: boolean;
                 /** @description Return data as of this block or a later one. The request must name one chain */
@@ -5234,6 +5519,8 @@ export interface operations {
                 include?: ("stats" | "utilization" | "range" | "event" | "value" | "payout" | "stale-value") | `${"stats" | "utilization" | "range" | "event" | "value" | "payout" | "stale-value"},${string}` | readonly ("stats" | "utilization" | "range" | "event" | "value" | "payout" | "stale-value")[];
                 /** @description Return rows created in blocks of at least this finality; `latest` by default. The state of the rows is always the newest */
                 finality?: "latest" | "safe" | "finalized";
+                /** @description Return the state at the end of the last block not after this moment: a block number, a time in Unix seconds, or an ISO 8601 time. The headers `X-Block-*` name the block */
+                at?: string;
                 /** @description Return the number of rows on all pages as `meta.total` */
                 count?: boolean;
                 /** @description Return data as of this block or a later one. The request must name one chain */
@@ -5288,10 +5575,12 @@ export interface operations {
                 order?: "asc" | "desc";
                 /** @description Return only the rows with these ids, in this order; ids that do not exist are in `meta.missing`. Requires one `chainId`, and can be combined with `include`, `finality` and `format` only */
                 ids?: string;
-                /** @description Records of the row's event to include in each row */
-                include?: ("stats" | "utilization" | "range" | "event") | `${"stats" | "utilization" | "range" | "event"},${string}` | readonly ("stats" | "utilization" | "range" | "event")[];
+                /** @description Records of the row's event to include in each row; `valuation`: what the deposit is worth by its event's pool, and its yield */
+                include?: ("stats" | "utilization" | "range" | "event" | "valuation") | `${"stats" | "utilization" | "range" | "event" | "valuation"},${string}` | readonly ("stats" | "utilization" | "range" | "event" | "valuation")[];
                 /** @description Return rows created in blocks of at least this finality; `latest` by default. The state of the rows is always the newest */
                 finality?: "latest" | "safe" | "finalized";
+                /** @description Return the state at the end of the last block not after this moment: a block number, a time in Unix seconds, or an ISO 8601 time. The headers `X-Block-*` name the block */
+                at?: string;
                 /** @description Return the number of rows on all pages as `meta.total` */
                 count?: boolean;
                 /** @description Return data as of this block or a later one. The request must name one chain */
@@ -5389,6 +5678,167 @@ export interface operations {
             };
         };
     };
+    getHedgeEventsSeriesById: {
+        parameters: {
+            query?: {
+                /** @description The figures of each point; all when omitted */
+                metric?: ("liquidity" | "exposure" | "maxPayout" | "utilization" | "premiums" | "payouts" | "creatorEarnings" | "deposits" | "positions") | `${"liquidity" | "exposure" | "maxPayout" | "utilization" | "premiums" | "payouts" | "creatorEarnings" | "deposits" | "positions"},${string}` | readonly ("liquidity" | "exposure" | "maxPayout" | "utilization" | "premiums" | "payouts" | "creatorEarnings" | "deposits" | "positions")[];
+                /** @description Each point is as of the last second of an interval, and the last one as of `to`; `day` by default. Hours and days are those of UTC, and weeks end with Sunday. `change`: a point after each block with a log. At most 10000 points */
+                interval?: "hour" | "day" | "week" | "change";
+                /** @description The earliest moment; the creation when omitted. A block number (below 1,000,000,000), a time in Unix seconds, or an ISO 8601 time */
+                from?: string;
+                /** @description The latest moment; the newest indexed block when omitted. A block number (below 1,000,000,000), a time in Unix seconds, or an ISO 8601 time */
+                to?: string;
+                /** @description The format of the response; `csv` also with `Accept: text/csv`, and `json` by default */
+                format?: "json" | "csv";
+            };
+            header?: never;
+            path: {
+                /** @description Chain id of EIP-155 */
+                chainId: number;
+                /** @description Id of the event, counted per chain */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The result */
+                        data: components["schemas"]["EventPoint"][];
+                        meta: components["schemas"]["SeriesMeta"];
+                    };
+                    "text/csv": string;
+                };
+            };
+        };
+    };
+    getHedgeDepositsSeriesById: {
+        parameters: {
+            query?: {
+                /** @description The figures of each point; all when omitted */
+                metric?: ("deposited" | "capital" | "premiumsEarned" | "premiumsClaimed" | "claimable" | "value") | `${"deposited" | "capital" | "premiumsEarned" | "premiumsClaimed" | "claimable" | "value"},${string}` | readonly ("deposited" | "capital" | "premiumsEarned" | "premiumsClaimed" | "claimable" | "value")[];
+                /** @description Each point is as of the last second of an interval, and the last one as of `to`; `day` by default. Hours and days are those of UTC, and weeks end with Sunday. `change`: a point after each block with a log. At most 10000 points */
+                interval?: "hour" | "day" | "week" | "change";
+                /** @description The earliest moment; the creation when omitted. A block number (below 1,000,000,000), a time in Unix seconds, or an ISO 8601 time */
+                from?: string;
+                /** @description The latest moment; the newest indexed block when omitted. A block number (below 1,000,000,000), a time in Unix seconds, or an ISO 8601 time */
+                to?: string;
+                /** @description The format of the response; `csv` also with `Accept: text/csv`, and `json` by default */
+                format?: "json" | "csv";
+            };
+            header?: never;
+            path: {
+                /** @description Chain id of EIP-155 */
+                chainId: number;
+                /** @description Id of the deposit, counted per chain */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The result */
+                        data: components["schemas"]["DepositPoint"][];
+                        meta: components["schemas"]["SeriesMeta"];
+                    };
+                    "text/csv": string;
+                };
+            };
+        };
+    };
+    getWalletsSeriesByAddr: {
+        parameters: {
+            query?: {
+                /** @description The chains; all chains when omitted */
+                chainId?: string;
+                /** @description The figures of each point; all when omitted */
+                metric?: ("notional" | "premiumPaid" | "deposited" | "payout" | "premiums" | "capital" | "creatorEarnings") | `${"notional" | "premiumPaid" | "deposited" | "payout" | "premiums" | "capital" | "creatorEarnings"},${string}` | readonly ("notional" | "premiumPaid" | "deposited" | "payout" | "premiums" | "capital" | "creatorEarnings")[];
+                /** @description Each point is as of the last second of an interval, and the last one as of `to`; `day` by default. Hours and days are those of UTC, and weeks end with Sunday. At most 10000 points */
+                interval?: "hour" | "day" | "week";
+                /** @description The earliest moment; the creation when omitted. A block number (below 1,000,000,000), a time in Unix seconds, or an ISO 8601 time */
+                from?: string;
+                /** @description The latest moment; the newest indexed block when omitted. A block number (below 1,000,000,000), a time in Unix seconds, or an ISO 8601 time */
+                to?: string;
+                /** @description The format of the response; `csv` also with `Accept: text/csv`, and `json` by default */
+                format?: "json" | "csv";
+            };
+            header?: never;
+            path: {
+                /** @description Address of the wallet, in any letter case */
+                addr: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The result */
+                        data: components["schemas"]["WalletPoint"][];
+                        meta: components["schemas"]["SeriesMeta"];
+                    };
+                    "text/csv": string;
+                };
+            };
+        };
+    };
+    getSeries: {
+        parameters: {
+            query?: {
+                /** @description The chains; all chains when omitted */
+                chainId?: string;
+                /** @description The figures of each point; all when omitted */
+                metric?: ("events" | "settlements" | "deposits" | "positions" | "claims" | "liquidity" | "deposited" | "withdrawn" | "exposure" | "premiums" | "premiumsClaimed" | "payouts" | "recovered" | "fees" | "earnings") | `${"events" | "settlements" | "deposits" | "positions" | "claims" | "liquidity" | "deposited" | "withdrawn" | "exposure" | "premiums" | "premiumsClaimed" | "payouts" | "recovered" | "fees" | "earnings"},${string}` | readonly ("events" | "settlements" | "deposits" | "positions" | "claims" | "liquidity" | "deposited" | "withdrawn" | "exposure" | "premiums" | "premiumsClaimed" | "payouts" | "recovered" | "fees" | "earnings")[];
+                /** @description Each point is as of the last second of an interval, and the last one as of `to`; `day` by default. Hours and days are those of UTC, and weeks end with Sunday. At most 10000 points */
+                interval?: "day" | "week";
+                /** @description The earliest moment; the creation when omitted. A block number (below 1,000,000,000), a time in Unix seconds, or an ISO 8601 time */
+                from?: string;
+                /** @description The latest moment; the newest indexed block when omitted. A block number (below 1,000,000,000), a time in Unix seconds, or an ISO 8601 time */
+                to?: string;
+                /** @description The format of the response; `csv` also with `Accept: text/csv`, and `json` by default */
+                format?: "json" | "csv";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The result */
+                        data: components["schemas"]["ProtocolPoint"][];
+                        meta: components["schemas"]["SeriesMeta"];
+                    };
+                    "text/csv": string;
+                };
+            };
+        };
+    };
     getWalletsPortfolioByAddr: {
         parameters: {
             query?: {
@@ -5396,8 +5846,10 @@ export interface operations {
                 chainId?: string;
                 /** @description `active` (default): rows that can still change or pay out; `all`: settled and claimed rows too */
                 state?: "active" | "all";
-                /** @description `event`: the event of each position and deposit; `value`: the present value of each position, from the pricing engine, null where its rates are stale; `stale-value`: the same, also from stale rates; `balances`: what the wallet has now, read from the nodes. A response with values or `balances` has no `ETag` and must not be stored */
-                include?: ("event" | "value" | "stale-value" | "balances") | `${"event" | "value" | "stale-value" | "balances"},${string}` | readonly ("event" | "value" | "stale-value" | "balances")[];
+                /** @description `event`: the event of each position and deposit; `valuation`: what each deposit is worth by the pool of its event; `value`: the present value of each position, from the pricing engine, null where its rates are stale; `stale-value`: the same, also from stale rates; `balances`: what the wallet has now, read from the nodes. A response with values or `balances` has no `ETag` and must not be stored */
+                include?: ("event" | "valuation" | "value" | "stale-value" | "balances") | `${"event" | "valuation" | "value" | "stale-value" | "balances"},${string}` | readonly ("event" | "valuation" | "value" | "stale-value" | "balances")[];
+                /** @description Return the state at the end of the last block not after this moment: a block number, a time in Unix seconds, or an ISO 8601 time. The headers `X-Block-*` name the block */
+                at?: string;
                 /** @description Return data as of this block or a later one. The request must name one chain */
                 minBlock?: number;
                 /** @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted` */
@@ -5466,8 +5918,10 @@ export interface operations {
     postWalletsPortfolio: {
         parameters: {
             query?: {
-                /** @description `event`: the event of each position and deposit; `value`: the present value of each position, from the pricing engine, null where its rates are stale; `stale-value`: the same, also from stale rates; `balances`: what the wallet has now, read from the nodes. A response with values or `balances` has no `ETag` and must not be stored */
-                include?: ("event" | "value" | "stale-value" | "balances") | `${"event" | "value" | "stale-value" | "balances"},${string}` | readonly ("event" | "value" | "stale-value" | "balances")[];
+                /** @description `event`: the event of each position and deposit; `valuation`: what each deposit is worth by the pool of its event; `value`: the present value of each position, from the pricing engine, null where its rates are stale; `stale-value`: the same, also from stale rates; `balances`: what the wallet has now, read from the nodes. A response with values or `balances` has no `ETag` and must not be stored */
+                include?: ("event" | "valuation" | "value" | "stale-value" | "balances") | `${"event" | "valuation" | "value" | "stale-value" | "balances"},${string}` | readonly ("event" | "valuation" | "value" | "stale-value" | "balances")[];
+                /** @description Return the state at the end of the last block not after this moment: a block number, a time in Unix seconds, or an ISO 8601 time. The headers `X-Block-*` name the block */
+                at?: string;
                 /** @description Return data as of this block or a later one. The request must name one chain */
                 minBlock?: number;
                 /** @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted` */

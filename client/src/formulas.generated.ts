@@ -3,6 +3,9 @@
 /** The largest uint256. */
 export const MAX_UINT256 = 2n ** 256n - 1n
 
+/** The largest uint128. */
+export const MAX_UINT128 = 2n ** 128n - 1n
+
 /** `a * b / c`, rounded towards zero. All operands non-negative; throws a RangeError when `c` is zero. */
 export const mulDivDown = (a: bigint, b: bigint, c: bigint): bigint => (a * b) / c
 
@@ -30,7 +33,7 @@ export const width = ({ strike, payoutCap, initialRate }: Range): bigint =>
  * The distance of `settlement` (1e6) into the payout zone, from 0 to `width`. For a single-strike event it is 0 or
  * `width`.
  */
-const move = (range: Range, settlement: bigint): bigint => {
+export const move = (range: Range, settlement: bigint): bigint => {
   const { strike, payoutCap, strikeAbove } = range
   if (payoutCap === 0n) {
     const triggered = strikeAbove ? settlement >= strike : settlement <= strike

@@ -27,7 +27,7 @@ export type Mode = 'export' | 'verify' | 'repair'
 
 export type ExportOptions = {
   readonly chain: Chain
-  readonly sources: Omit<ListSources, 'pricing'>
+  readonly sources: Omit<ListSources, 'pricing' | 'history'>
   readonly database: Pick<Database, 'snapshot'>
   readonly folder: string
   readonly tables: readonly TableName[]
