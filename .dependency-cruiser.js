@@ -16,7 +16,20 @@ const levels = [
 const subfolders = {
   chain: ['rpc', 'endpoints', 'pool', '.'],
   db: ['schema', '.', 'changes', 'index', 'queries', 'webhooks'],
-  reads: ['lag', 'cache', 'freshness', '.', 'entities', 'lists', 'portfolio', 'feeds', 'transactions', 'health'],
+  reads: [
+    'lag',
+    'cache',
+    'freshness',
+    '.',
+    'history',
+    'entities',
+    'lists',
+    'portfolio',
+    'series',
+    'feeds',
+    'transactions',
+    'health',
+  ],
   indexer: ['reading', '.', 'audit'],
   plans: ['steps', 'draft', 'actions', 'rehearsal', 'answer', '.'],
 }

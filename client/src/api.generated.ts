@@ -690,7 +690,7 @@ export interface paths {
         };
         /**
          * The figures of an event over time
-         * @description Follows from the logs of the protocol: each point equals the state at the end of the last block not after its time. A 503 says why where the logs do not lead to the state of the chain.
+         * @description Follows from the logs of the protocol: each point equals the state at the end of the last block not after its time. A 503 has the reason where the logs do not lead to the state of the chain.
          */
         get: operations["getHedgeEventsSeriesById"];
         put?: never;
@@ -710,7 +710,7 @@ export interface paths {
         };
         /**
          * The figures of an LP deposit over time
-         * @description Follows from the logs of the protocol: each point equals the state at the end of the last block not after its time. A 503 says why where the logs do not lead to the state of the chain.
+         * @description Follows from the logs of the protocol: each point equals the state at the end of the last block not after its time. A 503 has the reason where the logs do not lead to the state of the chain.
          */
         get: operations["getHedgeDepositsSeriesById"];
         put?: never;
@@ -730,7 +730,7 @@ export interface paths {
         };
         /**
          * The totals of a wallet over time, for each chain and token
-         * @description Follows from the logs of the protocol: each point equals the state at the end of the last block not after its time. A 503 says why where the logs do not lead to the state of the chain.
+         * @description Follows from the logs of the protocol: each point equals the state at the end of the last block not after its time. A 503 has the reason where the logs do not lead to the state of the chain.
          */
         get: operations["getWalletsSeriesByAddr"];
         put?: never;
@@ -750,7 +750,7 @@ export interface paths {
         };
         /**
          * The totals of the protocol over time, for each chain and token
-         * @description Follows from the logs of the protocol: each point equals the state at the end of the last block not after its time. A 503 says why where the logs do not lead to the state of the chain.
+         * @description Follows from the logs of the protocol: each point equals the state at the end of the last block not after its time. A 503 has the reason where the logs do not lead to the state of the chain.
          */
         get: operations["getSeries"];
         put?: never;
@@ -5575,7 +5575,7 @@ export interface operations {
                 order?: "asc" | "desc";
                 /** @description Return only the rows with these ids, in this order; ids that do not exist are in `meta.missing`. Requires one `chainId`, and can be combined with `include`, `finality` and `format` only */
                 ids?: string;
-                /** @description Records of the row's event to include in each row; `valuation`: what the deposit is worth by its event's pool, and its yield */
+                /** @description Records of the row's event to include in each row, and its `valuation` */
                 include?: ("stats" | "utilization" | "range" | "event" | "valuation") | `${"stats" | "utilization" | "range" | "event" | "valuation"},${string}` | readonly ("stats" | "utilization" | "range" | "event" | "valuation")[];
                 /** @description Return rows created in blocks of at least this finality; `latest` by default. The state of the rows is always the newest */
                 finality?: "latest" | "safe" | "finalized";

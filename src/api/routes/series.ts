@@ -88,7 +88,7 @@ const table: readonly SeriesRoute[] = [
 ]
 
 const DESCRIPTION =
-  'Follows from the logs of the protocol: each point equals the state at the end of the last block not after its time. A 503 says why where the logs do not lead to the state of the chain.'
+  'Follows from the logs of the protocol: each point equals the state at the end of the last block not after its time. A 503 has the reason where the logs do not lead to the state of the chain.'
 
 /** Mounts every series. */
 export const seriesRoutes: CachedRoutes<{

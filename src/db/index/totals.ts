@@ -1,10 +1,10 @@
 import { sql } from 'drizzle-orm'
 import type { ChainId } from '../../protocol/chains.ts'
 import type { Database, Handle } from '../pool.ts'
-import { DAY_SECONDS, lacksToken, totalsText } from '../queries/totals-text.ts'
 import { cursors } from '../schema/index-state.ts'
 import { ledger } from '../schema/ledger.ts'
 import { ledgerDays } from '../schema/totals.ts'
+import { DAY_SECONDS, lacksToken, totalsText } from '../totals-text.ts'
 import { hasGap } from './log-gaps.ts'
 import { lockRefreshQueue } from './refresh-queue.ts'
 

@@ -8,7 +8,7 @@ import { cursors } from '../schema/index-state.ts'
 import { ledger } from '../schema/ledger.ts'
 import { ledgerDays } from '../schema/totals.ts'
 import type { StoredBlock } from '../stored.ts'
-import { DAY_SECONDS, totalsText } from './totals-text.ts'
+import { DAY_SECONDS, totalsText } from '../totals-text.ts'
 
 /** Most rows of the ledger that are summed when they are read. */
 const MAX_ROWS = 200_000

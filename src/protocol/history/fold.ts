@@ -27,7 +27,7 @@ export const eventLogTypes = [
 
 type EventLogType = (typeof eventLogTypes)[number]
 
-/** What the state of an event depends on besides its logs. */
+/** What the state of an event depends on in addition to its logs. */
 export type Terms = Range & {
   readonly expiryDate: bigint
   /** Its first value; null where it is not known: no log of the creation has it, and it was changed since. */

@@ -3,7 +3,7 @@ import { type Range, width, worstCasePayout } from '../payoff.ts'
 import type { ProfileName } from '../profiles.ts'
 
 /** The totals of a pool that its views follow from, in units of its token. */
-export type Pool = {
+type Pool = {
   readonly isSettled: boolean
   readonly poolOpen: boolean
   readonly totalLiquidity: bigint

@@ -148,10 +148,7 @@ const holdingFields = (claimable: string) => ({
 })
 
 export const DepositsQuery = listQuery({
-  ...commonFields(
-    depositInclusions,
-    `${EVENT_RECORDS}; \`valuation\`: what the deposit is worth by its event's pool, and its yield`,
-  ),
+  ...commonFields(depositInclusions, `${EVENT_RECORDS}, and its \`valuation\``),
   ...holdingFields(
     'Return deposits of which premiums, or capital after settlement, can be claimed now (`true`) or not (`false`)',
   ),

@@ -3,7 +3,7 @@ import { MAX_CHAINS, PathChainId } from '../../protocol/chains.ts'
 import { Address20, PathInteger, QueryMoment } from '../../protocol/fields/request-fields.ts'
 import { choice, choices, formatField, listOf } from '../lists/query.ts'
 import { depositFigures, eventFigures, walletFigures } from './figures.ts'
-import { protocolFigures } from './protocol.ts'
+import { protocolFigures } from './protocol-figures.ts'
 import { intervalNames, MAX_POINTS } from './times.ts'
 
 const MOMENT = 'A block number (below 1,000,000,000), a time in Unix seconds, or an ISO 8601 time'

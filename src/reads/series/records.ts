@@ -3,7 +3,7 @@ import { OfChain } from '../../protocol/chains.ts'
 import { Integer, UnixSeconds } from '../../protocol/fields/response-fields.ts'
 import { BlockNumber, Hash, tokenFields } from '../lists/records.ts'
 import { depositFigures, eventFigures, walletFigures } from './figures.ts'
-import { protocolFigures } from './protocol.ts'
+import { protocolFigures } from './protocol-figures.ts'
 import { intervalNames } from './times.ts'
 
 /** A point with these figures, of which `metric` can select some. */

@@ -1,13 +1,13 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { type LedgerTypeName, ledgerTypes } from '../../protocol/ledger.ts'
-import { ledger } from '../schema/ledger.ts'
-import { events, positions } from '../schema/records.ts'
+import { type LedgerTypeName, ledgerTypes } from '../protocol/ledger.ts'
+import { ledger } from './schema/ledger.ts'
+import { events, positions } from './schema/records.ts'
 
 /** Seconds of a day, as SQL. */
 export const DAY_SECONDS = sql.raw('86400::bigint')
 
 /** The types of logs that totals are made of. Each has an event. */
-export const totalTypes = [
+const totalTypes = [
   'event.created',
   'event.settled',
   'deposit.created',
