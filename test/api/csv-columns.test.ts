@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { tableOf } from '../../src/api/csv/columns.ts'
 import { Amount, Integer, Rate, UnixSeconds } from '../../src/protocol/fields/response-fields.ts'
-import { positionInclusions, shownFields } from '../../src/protocol/rows.ts'
+import { depositInclusions, positionInclusions, shownFields } from '../../src/protocol/rows.ts'
 import { listings } from '../../src/reads/lists/listings.ts'
 import { csvRows, parseCsv } from '../support/csv.ts'
 
@@ -54,7 +54,7 @@ test('the cursor is in the last row only', () => {
 })
 
 test.each(listings.map(({ path, row }) => [path, row] as const))('%s has a column for every field', (_, row) => {
-  const [columns = []] = parseCsv(tableOf('a', row, shownFields(positionInclusions)).header)
+  const [columns = []] = parseCsv(tableOf('a', row, shownFields([...positionInclusions, ...depositInclusions])).header)
   expect(new Set(columns).size).toBe(columns.length)
   const lacking = Object.keys(row.shape).filter(
     (field) => !columns.some((name) => name === field || name.startsWith(`${field}.`)),

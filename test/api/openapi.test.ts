@@ -200,9 +200,10 @@ describe('the linters', { timeout: 60_000 }, () => {
     return problems.map(({ code, path }) => `${code}: ${path.join('.')}`)
   }
 
-  test('Redocly reports only the warnings that the paths of the specification cause', async () => {
+  test('Redocly reports only the warnings that a wallet in the place of an id causes', async () => {
     expect(await redocly(committed)).toEqual([
       expect.stringMatching(/^warn no-ambiguous-paths: .*\{id\}\/pending.*\/wallet\/\{addr\}/),
+      expect.stringMatching(/^warn no-ambiguous-paths: .*\/wallet\/\{addr\}.*\{id\}\/series/),
     ])
   })
 

@@ -107,8 +107,8 @@ describe('/v1 has', () => {
   })
 })
 
-/** The additional parameters of lists: paging and consistency. */
-const ofLists = ['limit?', 'cursor?', 'minBlock?', 'afterTx?', 'waitMs?']
+/** The additional parameters: paging, the moment of the past and consistency. */
+const ofLists = ['limit?', 'cursor?', 'at?', 'minBlock?', 'afterTx?', 'waitMs?']
 
 describe('a read has the parameters and the payload of the specification', () => {
   test.each(Object.entries(gets))('%s', (path, { query = [], data, added }) => {

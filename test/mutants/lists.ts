@@ -10,6 +10,7 @@ import { clientRestFaults } from './faults/client-rest.ts'
 import { dbFaults } from './faults/db.ts'
 import { exportFaults } from './faults/export.ts'
 import { followingFaults } from './faults/following.ts'
+import { historyFaults } from './faults/history.ts'
 import { indexerFaults } from './faults/indexer.ts'
 import { ledgerFaults } from './faults/ledger.ts'
 import { listingsFaults } from './faults/listings.ts'
@@ -34,6 +35,7 @@ export const lists: readonly Faults[] = [
   dbFaults,
   exportFaults,
   followingFaults,
+  historyFaults,
   indexerFaults,
   ledgerFaults,
   listingsFaults,

@@ -65,7 +65,7 @@ export const ledgerFaults: Faults = {
     tests: ['test/api/activity.service.test.ts'],
     faults: [
       ['(await blockAt(chainId, to, 1n)) - 1n', 'await blockAt(chainId, to, 1n)'],
-      ["'block' in moment && chains.length > 1", 'false'],
+      ['requireOneChain(name, moment, chains)', 'moment'],
       ["? ['0', creationFee] :", "? ['0', '0'] :"],
       ['limit: limit + 1,', 'limit,'],
       ['key: String(last.logIndex)', "key: '0'"],

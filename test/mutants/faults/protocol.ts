@@ -223,7 +223,10 @@ export const protocolFaults: Faults = {
       ['profiles[profile]', 'profiles.reference'],
       ['event: record.eventSummary', 'event: ({ core }) => core'],
       ['record.valueTerms(record.eventSummary(event))', 'record.eventSummary(event)'],
-      ["name === 'payout' ? [] : [[name, made[name]", "name === 'stats' ? [] : [[name, made[name as Made]"],
+      [
+        'name in made ? [[name, made[name as Made](event, profile)]] : []',
+        "name in made && name !== 'stats' ? [[name, made[name as Made](event, profile)]] : []",
+      ],
     ],
   },
   'src/protocol/records.ts': {

@@ -1,0 +1,81 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are parts of source files
+import type { Faults } from '../fault.ts'
+
+const fold = ['test/history/fold.service.test.ts', 'test/history/at.service.test.ts']
+const series = ['test/history/series.service.test.ts']
+const totals = ['test/history/totals.service.test.ts']
+
+export const historyFaults: Faults = {
+  'src/protocol/history/fold.ts': {
+    tests: fold,
+    faults: [
+      ['premium * SCALE + remainder', 'premium * SCALE'],
+      ['isRecovered && !claimed ? 0n', 'isRecovered ? 0n'],
+      ['entryPerShare: premiumPerShare', 'entryPerShare: 0n'],
+      ['      creatorEarnings = 0n\n', ''],
+      ['      totalMaxPayout = reserveAt(settlementPrice)\n', ''],
+      ['      totalShares += shares\n', '      totalShares = shares\n'],
+      ['      position.claimed = true\n', ''],
+      ['      deposit.withdrawn = true\n', ''],
+      ['      settledAt = log.blockTimestamp\n', '      settledAt = 1n\n'],
+    ],
+  },
+  'src/protocol/history/rules.ts': {
+    tests: fold,
+    faults: [
+      ['poolOpen && !isSettled && time < expiryDate', 'poolOpen && !isSettled'],
+      ['  opensPool: true,', '  opensPool: false,'],
+      ['premiumsEarned: (earned) => earned', 'premiumsEarned: (_, claimed) => claimed'],
+    ],
+  },
+  'src/reads/series/times.ts': {
+    tests: ['test/history/times.test.ts'],
+    faults: [
+      ['end: 4n * DAY', 'end: 0n'],
+      ['to <= first ? 0n', 'to < first ? 0n'],
+      ['many >= BigInt(most)', 'many > BigInt(most)'],
+      [' + end - 1n', ' + end'],
+    ],
+  },
+  'src/protocol/history/history.ts': {
+    tests: ['test/history/proof.test.ts', ...fold],
+    faults: [
+      ['if (difference === undefined) return history', 'return history'],
+      ["if (!record.isComplete) return { why: 'the ledger does not have all of its logs' }\n", ''],
+      ['log.blockNumber <= block', 'log.blockNumber < block'],
+      ['log.blockTimestamp <= time', 'log.blockTimestamp < time'],
+    ],
+  },
+  'src/reads/series/figures.ts': {
+    tests: series,
+    faults: [
+      ['premiumsClaimed + pending', 'pending'],
+      ['    if (!exists) continue\n', ''],
+    ],
+  },
+  'src/protocol/valuation.ts': {
+    tests: series,
+    faults: [
+      ['deposit.withdrawn ? 0n : capitalOf', 'capitalOf'],
+      ['settledAt > 0n ? settledAt : BigInt(time)', 'BigInt(time)'],
+    ],
+  },
+  'src/db/index/totals.ts': {
+    tests: totals,
+    faults: [
+      ['AND block_timestamp <= extract(epoch from now()) - ${afterSeconds} ', ''],
+      [' AND NOT ${hasGap(chainId)} GROUP BY', ' GROUP BY'],
+      ['rows = known.rows + excluded.rows', 'rows = excluded.rows'],
+      ['    if (next.mark === null) await', '    if (next.mark !== null) await'],
+      ['AND ${ledgerDays.day} >= first.day', 'AND ${ledgerDays.day} > first.day'],
+      ['AND totals_number >= ${from}`)', '`)'],
+    ],
+  },
+  'src/db/queries/totals.ts': {
+    tests: totals,
+    faults: [
+      ['(${isWithin} OR day < ${lastDay})', 'true'],
+      ['number <= ${number})`', 'number < 0)`'],
+    ],
+  },
+}
