@@ -2,16 +2,23 @@ import { spawn } from 'node:child_process'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { tableNames } from '../../src/export/tables.ts'
 import { builtCommand } from '../support/built.ts'
-import { manifestOf, startExports } from '../support/exports.ts'
+import { type Exports, manifestOf, startExports } from '../support/exports.ts'
 
 /* The command of the product. */
 
-const exports = await startExports()
-const { indexed, folders, whole } = exports
-afterAll(() => exports.close())
+let exports: Exports
+let indexed: Exports['indexed']
+let folders: Exports['folders']
+let whole: Exports['whole']
+
+beforeAll(async () => {
+  exports = await startExports()
+  ;({ indexed, folders, whole } = exports)
+})
+afterAll(() => exports?.close())
 
 /** Runs the command of the product. `kill` ends it when it has written this many files. */
 const command = async (words: readonly string[], killAfter = Number.POSITIVE_INFINITY) => {

@@ -2,23 +2,33 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { formatUnits } from 'viem'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { dayOf, endOf, startOf } from '../../src/export/days.ts'
 import { type TableName, tableNames } from '../../src/export/tables.ts'
 import { Settlement } from '../../src/reads/feeds/settlements.ts'
 import { openDuckDb } from '../support/duckdb.ts'
-import { manifestOf, manifestText, NAME, startExports } from '../support/exports.ts'
+import { type Exports, manifestOf, manifestText, NAME, startExports } from '../support/exports.ts'
 import { blocksOf } from '../support/guide.ts'
 
 /* What the files of exports have, read back by DuckDB. */
 
 const duck = await openDuckDb()
-const exports = await startExports()
-const { indexed, api, run, folders, whole, reports } = exports
+let exports: Exports
+let indexed: Exports['indexed']
+let api: Exports['api']
+let run: Exports['run']
+let folders: Exports['folders']
+let whole: Exports['whole']
+let reports: Exports['reports']
+
+beforeAll(async () => {
+  exports = await startExports()
+  ;({ indexed, api, run, folders, whole, reports } = exports)
+})
 afterAll(async () => {
   duck.close()
-  await exports.close()
+  await exports?.close()
 })
 
 type Json = Record<string, unknown>

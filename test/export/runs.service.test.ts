@@ -2,24 +2,33 @@ import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { pino } from 'pino'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createChain } from '../../src/chain/chain.ts'
 import { dayOf, endOf } from '../../src/export/days.ts'
 import { tableNames } from '../../src/export/tables.ts'
 import { startAnvil } from '../../src/sandbox/parts/anvil.ts'
 import { openDuckDb } from '../support/duckdb.ts'
-import { FINAL_AFTER, manifestOf, manifestText, startExports } from '../support/exports.ts'
+import { type Exports, FINAL_AFTER, manifestOf, manifestText, startExports } from '../support/exports.ts'
 
 /* What runs write, keep, leave out and find, one after the other. */
 
 const duck = await openDuckDb()
-const exports = await startExports()
-const { indexed, api, run, folders, whole, reports } = exports
+let exports: Exports
+let indexed: Exports['indexed']
+let api: Exports['api']
+let run: Exports['run']
+let folders: Exports['folders']
+let whole: Exports['whole']
+let reports: Exports['reports']
 const log = pino({ level: 'silent' })
 const DAY = 86_400
+beforeAll(async () => {
+  exports = await startExports()
+  ;({ indexed, api, run, folders, whole, reports } = exports)
+})
 afterAll(async () => {
   duck.close()
-  await exports.close()
+  await exports?.close()
 })
 
 /** The files of an export that changed since they were listed. */

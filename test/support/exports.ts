@@ -116,3 +116,5 @@ export const startExports = async () => {
     close: closers.close,
   }
 }
+
+export type Exports = Awaited<ReturnType<typeof startExports>>
