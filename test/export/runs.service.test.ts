@@ -5,6 +5,7 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createChain } from '../../src/chain/chain.ts'
 import { dayOf, endOf } from '../../src/export/days.ts'
+import type { ExportOptions } from '../../src/export/export.ts'
 import { tableNames } from '../../src/export/tables.ts'
 import { startAnvil } from '../../src/sandbox/parts/anvil.ts'
 import { openDuckDb } from '../support/duckdb.ts'
@@ -166,6 +167,28 @@ describe('an index that is not complete', () => {
     const first = dayOf(BigInt(event?.createdAt ?? 0))
     expect(report.incomplete).toMatchObject([{ first }])
     expect(await daysOf(folder)).toEqual((await daysOf(whole)).filter((day) => day < first))
+  })
+
+  test('a run ends with an error when logs of its days are found to be missing meanwhile, and is continued later', async () => {
+    const folder = join(folders, 'meanwhile')
+    const { files } = await manifestOf(whole)
+    const block = files[0]?.firstBlock ?? 0
+    let snapshots = 0
+    const database: ExportOptions['database'] = {
+      async snapshot(work) {
+        snapshots += 1
+        // The first one reads the state of the index, the second one the first day.
+        if (snapshots === 3)
+          await indexed.database.run((handle) => handle.execute(sql.raw(gap(block, block, block, 'open', false))))
+        return indexed.database.snapshot(work)
+      },
+    }
+    await during('SELECT', noGap, () =>
+      expect(run(indexed.world, folder, { database })).rejects.toThrow(/lacks logs again: run the export again/),
+    )
+    expect((await manifestOf(folder)).files).toEqual(files.slice(0, tableNames.length))
+    await run(indexed.world, folder)
+    expect(await manifestText(folder)).toBe(await manifestText(whole))
   })
 
   test('a chain whose nodes do not have the newest block of the index is not exported', async () => {

@@ -36,6 +36,7 @@ export const exportFaults: Faults = {
       ['if (low <= high) days', 'days'],
       ['if (unreadAt !== null) days', 'if (false) days'],
       ['it.last > final ? { ...it, last: final } : it', 'it'],
+      ['now.gaps.every(', '[].every('],
       ['startOf(dayOf(before)) - 1n', 'before'],
     ],
   },
@@ -43,6 +44,7 @@ export const exportFaults: Faults = {
     tests: [...content, ...runs],
     faults: [
       ['(await blockAt(chainId, endOf(day))) - 1n', 'await blockAt(chainId, endOf(day))'],
+      ['!isAsComplete(await readExportState(rows, chainId), part)', 'false'],
       ['seen.first ??= block', 'seen.first = block'],
       ['listed?.sha256 === entry.sha256 && onDiskNow', 'onDiskNow'],
       [' && onDiskNow === entry.sha256', ''],
