@@ -4,7 +4,7 @@ import { getBlock } from '../chain/rpc/requests.ts'
 import type { Database } from '../db/pool.ts'
 import { type ExportState, readExportState } from '../db/queries/export.ts'
 import { unavailable } from '../lib/errors.ts'
-import { max, min } from '../lib/fixed.ts'
+import { max } from '../lib/fixed.ts'
 import type { FinalityCache } from '../reads/freshness/finality.ts'
 import { dayOf, startOf } from './days.ts'
 
@@ -46,7 +46,7 @@ export type IncompleteDays = { readonly first: string; readonly last: string; re
 
 /** Reads which final days the index does not have completely. */
 export const incompleteDays = async (chain: Chain, part: FinalPart): Promise<IncompleteDays[]> => {
-  const { state, upTo, before } = part
+  const { state, before } = part
   const { startBlock } = chain.deployment
   const dayAt = async (number: bigint): Promise<string> => {
     const { block } = await chain.send({ block: getBlock(number) })
@@ -55,10 +55,8 @@ export const incompleteDays = async (chain: Chain, part: FinalPart): Promise<Inc
     return dayOf(block.value.timestamp)
   }
   const days: IncompleteDays[] = []
-  for (const { from, to } of state.gaps) {
-    const [low, high] = [max(from, startBlock), min(to, upTo)]
-    if (low <= high) days.push({ first: await dayAt(low), last: await dayAt(high), why: UNREAD_LOGS })
-  }
+  for (const { from, to } of state.gaps)
+    days.push({ first: await dayAt(max(from, startBlock)), last: await dayAt(to), why: UNREAD_LOGS })
   const { unreadAt } = state
   if (unreadAt !== null) days.push({ first: dayOf(unreadAt), last: dayOf(before), why: UNREAD_EVENT })
   const final = lastFinalOf(part)

@@ -150,6 +150,16 @@ describe('an index that is not complete', () => {
     expect(read.incomplete).toEqual([{ first: first?.day, last: first?.day, why: expect.any(String) }])
   })
 
+  test('a gap that is being read is one to its end, because rows above what is unread can still lack their log', async () => {
+    const withLogs = (await manifestOf(whole)).files.filter(({ table, rows }) => table === 'activity' && rows > 0)
+    const [first, second] = withLogs
+    const begin = first?.firstBlock ?? 0
+    const report = await during(gap(begin, second?.firstBlock ?? 0, begin, 'open', false), noGap, () =>
+      run(indexed.world, join(folders, 'gap-begun')),
+    )
+    expect(report.incomplete).toMatchObject([{ first: first?.day, last: second?.day }])
+  })
+
   test('leaves out all days while a build without a ledger wrote it', async () => {
     const folder = join(folders, 'gap-all')
     const set = (value: string) => `UPDATE cursors SET ledger_number = ${value} WHERE chain_id = 8453`
@@ -237,6 +247,18 @@ describe('a difference', () => {
     await add(-1)
     expect((await repair()).different).toEqual(found.different)
     expect(await manifestText(folder)).toBe(before)
+  })
+
+  test('of the hash in the manifest is found by verify', async () => {
+    const folder = join(folders, 'hashes')
+    const options = { tables: ['events'] } as const
+    await run(indexed.world, folder, options)
+    const [{ sha256 = '', path = '' } = {}] = (await manifestOf(folder)).files
+    const text = await manifestText(folder)
+    await writeFile(join(folder, 'manifest-8453.json'), text.replace(sha256, '0'.repeat(64)))
+    expect((await run(indexed.world, folder, { ...options, mode: 'verify' })).different).toContain(path)
+    await run(indexed.world, folder, { ...options, mode: 'repair' })
+    expect(await manifestText(folder)).toBe(text)
   })
 
   test('of a byte of a file is found by verify, and so is a file that is gone', async () => {

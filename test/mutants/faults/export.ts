@@ -31,10 +31,8 @@ export const exportFaults: Faults = {
     faults: [
       ['indexed.value?.hash !== state.block.hash', 'indexed.value === null'],
       ['final.number < state.block.number ? final : state.block', 'state.block'],
-      ['max(from, startBlock)', 'from'],
-      ['min(to, upTo)', 'to'],
-      ['if (low <= high) days', 'days'],
       ['if (unreadAt !== null) days', 'if (false) days'],
+      ['it.first > final ? [] : ', ''],
       ['it.last > final ? { ...it, last: final } : it', 'it'],
       ['now.gaps.every(', '[].every('],
       ['startOf(dayOf(before)) - 1n', 'before'],
@@ -84,6 +82,7 @@ export const exportFaults: Faults = {
     tests: runs,
     faults: [
       ['CASE WHEN ledger_only THEN unread_to ELSE to_block END', 'to_block'],
+      ['CASE WHEN ledger_only THEN unread_to ELSE to_block END', 'unread_to'],
       ['coalesce(ledger_number + 1, 0)', 'ledger_number + 1'],
       ['AND payment_token IS NULL', 'AND false'],
     ],
