@@ -31,6 +31,8 @@ export const longestFiles: Readonly<Record<string, number>> = {
   'test/jobs/outage.service.test.ts': 10,
   'test/export/runs.service.test.ts': 25,
   'test/export/command.service.test.ts': 12,
+  'test/history/at.service.test.ts': 12,
+  'test/history/series.service.test.ts': 10,
 }
 
 const pathOf = ({ moduleId }: TestSpecification): string => relative(process.cwd(), moduleId)
