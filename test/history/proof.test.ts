@@ -29,7 +29,7 @@ const recordOf = (changed: Partial<EventRecord> = {}, seenAt = 150n): EventRecor
   return {
     fact: { strike: range.strike, expiryDate: terms.expiryDate },
     seen: { ...seen, blockNumber: seenAt, blockTimestamp: seenAt * 10n },
-    ...{ rates, isComplete: true, logs, ...changed },
+    ...{ rates, completeTo: 200n, logs, ...changed },
   }
 }
 
@@ -63,8 +63,16 @@ test('an observation before the last logs is compared at its own block', () => {
   expect(whyOf(recordOf({}, 50n))).toBeNull()
 })
 
+test('an observation that is ahead of the ledger is not compared, and the amounts of claims still are', () => {
+  const { seen } = recordOf()
+  const ahead = { seen: { ...seen, totalLiquidity: 1n }, completeTo: 149n }
+  expect(whyOf(recordOf(ahead))).toBeNull()
+  expect(whyOf(recordOf({ ...ahead, completeTo: 150n }))).toContain('another totalLiquidity')
+  expect(whyOf(recordOf({ ...ahead, logs: logs.toSpliced(1, 1) }))).toContain('does not follow')
+})
+
 test('the past is not known where logs are missing, wrong or lead elsewhere', () => {
-  expect(whyOf(recordOf({ isComplete: false }))).toBe('the ledger does not have all of its logs')
+  expect(whyOf(recordOf({ completeTo: null }))).toBe('the ledger does not have all of its logs')
   const { seen } = recordOf()
   for (const field of ['totalLiquidity', 'totalPremiums', 'totalMaxPayout', 'creatorEarnings'] as const)
     expect(whyOf(recordOf({ seen: { ...seen, [field]: seen[field] + 1n } }))).toContain(`another ${field}`)

@@ -78,10 +78,10 @@ const rates = sql<RateCells | null>`(SELECT CASE WHEN fees_contradiction IS NULL
       ORDER BY block_number DESC, log_index DESC LIMIT 1)
   END FROM ${cursors} WHERE chain_id = ${events.chainId})`
 
-/** Whether the ledger has all logs since the creation of the event of a row. */
-const isComplete = sql<boolean>`${events.logIndex} IS NOT NULL
-  AND EXISTS (SELECT FROM ${cursors} WHERE chain_id = ${events.chainId} AND ledger_number = block_number)
-  AND NOT EXISTS (SELECT FROM ${logGaps} WHERE chain_id = ${events.chainId} AND state <> 'absent' AND to_block >= ${events.blockNumber})`
+/** The block up to which the ledger has all logs since the creation of the event of a row; null where it lacks some. */
+const completeTo = sql<string | null>`(SELECT ledger_number FROM ${cursors} WHERE chain_id = ${events.chainId}
+  AND ledger_number = block_number AND ${events.logIndex} IS NOT NULL
+  AND NOT EXISTS (SELECT FROM ${logGaps} WHERE chain_id = ${events.chainId} AND state <> 'absent' AND to_block >= ${events.blockNumber}))`
 
 /** The columns of a block as JSON. */
 const blockJson = "json_build_array(block_number::text, encode(block_hash, 'hex'), block_timestamp::text)"
@@ -103,7 +103,7 @@ export const createHistory = (database: Pick<Database, 'run' | 'rows'>) => ({
   async events(chainId: ChainId, ids: readonly bigint[]) {
     const rows = await database.run((handle) =>
       handle
-        .select({ fact: events, seen: getTableColumns(eventObservations), rates, isComplete, logs })
+        .select({ fact: events, seen: getTableColumns(eventObservations), rates, completeTo, logs })
         .from(events)
         .innerJoin(
           eventObservations,
@@ -111,10 +111,10 @@ export const createHistory = (database: Pick<Database, 'run' | 'rows'>) => ({
         )
         .where(and(eq(events.chainId, chainId), inArray(events.id, [...ids]))),
     )
-    return rows.map(({ fact, seen, rates: kept, logs: cells, isComplete: complete }) => ({
+    return rows.map(({ fact, seen, rates: kept, logs: cells, completeTo: to }) => ({
       ...{ fact, seen },
       rates: kept && ratesOf(kept),
-      isComplete: complete && (cells?.length ?? 0) <= MAX_LOGS,
+      completeTo: (cells?.length ?? 0) <= MAX_LOGS ? amountOf(to) : null,
       logs: (cells ?? []).map(logOf),
     })) satisfies EventRecord[]
   },

@@ -17,8 +17,8 @@ export type EventRecord = {
     Seen & { readonly blockNumber: bigint; readonly blockTimestamp: bigint }
   /** The rates that it keeps from its creation; null where they are not known. */
   readonly rates: Pick<FeeRates, 'creatorLoyaltyRate' | 'lpProfitFeeRate' | 'payoutFeeRate'> | null
-  /** Whether the ledger has all logs since the creation of the event. */
-  readonly isComplete: boolean
+  /** The block up to which the ledger has all logs since the creation of the event; null where it lacks some. */
+  readonly completeTo: bigint | null
   /** In their order. */
   readonly logs: readonly PastLog[]
 }
@@ -80,8 +80,8 @@ const differenceOf = (state: ReturnType<Fold['event']>, seen: Seen): string | un
  * holds.
  */
 export const historyOf = (record: EventRecord, profile: ProfileName): History | Inexact => {
-  const { seen, logs } = record
-  if (!record.isComplete) return { why: 'the ledger does not have all of its logs' }
+  const { seen, logs, completeTo } = record
+  if (completeTo === null) return { why: 'the ledger does not have all of its logs' }
   const terms = termsOf(record)
   let why = ''
   for (const rules of rulesOf[profile]) {
@@ -89,6 +89,8 @@ export const historyOf = (record: EventRecord, profile: ProfileName): History | 
     try {
       // Later logs must follow too.
       foldAt(history, logs.at(-1)?.blockNumber ?? 0n)
+      // An observation can be ahead of the ledger for a moment. Then only the amounts of claims prove the logs.
+      if (seen.blockNumber > completeTo) return history
       const state = foldAt(history, seen.blockNumber).event(seen.blockTimestamp)
       const difference = differenceOf(state, seen)
       if (difference === undefined) return history

@@ -41,7 +41,8 @@ export const historyFaults: Faults = {
     tests: ['test/history/proof.test.ts', ...fold],
     faults: [
       ['if (difference === undefined) return history', 'return history'],
-      ["if (!record.isComplete) return { why: 'the ledger does not have all of its logs' }\n", ''],
+      ['if (seen.blockNumber > completeTo) return history', ''],
+      ['if (completeTo === null)', 'if (completeTo === 0n)'],
       ['log.blockNumber <= block', 'log.blockNumber < block'],
       ['log.blockTimestamp <= time', 'log.blockTimestamp < time'],
     ],
