@@ -189,7 +189,7 @@ test('a repair makes the sums of its day and of later ones again, and a rollback
       VALUES (8453, ${middle.number}, ${middle.hash}, ${middle.timestamp}, true) ON CONFLICT DO NOTHING`)
     await rollBack(handle, 8453, block)
   })
-  expect(Number(await marked())).toBeLessThan(Number(middle.number))
+  expect(Number(await marked())).toBeLessThanOrEqual(Number(middle.number))
   await sumAll(10)
   const { rows: after } = await api.database.run((handle) =>
     handle.execute(sql`SELECT sum(rows)::integer AS rows FROM ledger_days`),
