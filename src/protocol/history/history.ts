@@ -87,11 +87,12 @@ export const historyOf = (record: EventRecord, profile: ProfileName): History | 
   for (const rules of rulesOf[profile]) {
     const history: History = { logs, start: () => createFold(terms, rules) }
     try {
+      const fold = foldAt(history, seen.blockNumber)
+      const state = fold.event(seen.blockTimestamp)
       // Later logs must follow too.
-      foldAt(history, logs.at(-1)?.blockNumber ?? 0n)
+      for (const log of logs) if (log.blockNumber > seen.blockNumber) fold.apply(log)
       // An observation can be ahead of the ledger for a moment. Then only the amounts of claims prove the logs.
       if (seen.blockNumber > completeTo) return history
-      const state = foldAt(history, seen.blockNumber).event(seen.blockTimestamp)
       const difference = differenceOf(state, seen)
       if (difference === undefined) return history
       why = `its logs lead to another ${difference} than the chain has at block ${seen.blockNumber}`

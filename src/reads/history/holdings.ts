@@ -4,7 +4,7 @@ import type { ChainId } from '../../protocol/chains.ts'
 import { entities, type Kind } from '../../protocol/entities.ts'
 import { ACTIVE } from '../../protocol/records.ts'
 import type { PastSources } from './block-at.ts'
-import { InexactPast, type PastEvent, withNodes } from './past.ts'
+import { InexactPast, type PastEvent, requireProven, withNodes } from './past.ts'
 import { eventsOfRows, requireAllDated, rowOfEvent } from './rows.ts'
 
 /** The state of an event at a block. */
@@ -70,9 +70,7 @@ export const holdingsAt = (
     )
     const made: Holding[] = []
     for (const holding of holdings) {
-      const event = eventOf(holding.row)
-      if (event === undefined) throw new InexactPast(`event ${holding.row.eventId} is not read yet`)
-      if (event instanceof InexactPast) throw event
+      const event = requireProven(eventOf(holding.row), holding.row.eventId)
       const { isActive, ...held } = heldAt[kind](event, holding)
       if (activeOnly && !isActive) continue
       const rate = feeRateName[kind]

@@ -69,6 +69,13 @@ export const pastEvents = async (
   return found
 }
 
+/** The past of a row's event. Throws `InexactPast` where it is not proven, or the index does not have it yet. */
+export const requireProven = (event: PastEvent | InexactPast | undefined, eventId: string): PastEvent => {
+  if (event === undefined) throw new InexactPast(`event ${eventId} is not read yet`)
+  if (event instanceof InexactPast) throw event
+  return event
+}
+
 /** Reads an event at a block; null for an unknown one. Throws `InexactPast`. */
 export const pastEvent = async (
   sources: PastSources,

@@ -6,7 +6,7 @@ import type { ChainId } from '../../protocol/chains.ts'
 import { kinds } from '../../protocol/entities.ts'
 import { foldsAt } from '../../protocol/history/history.ts'
 import { requireOneChain } from '../history/at.ts'
-import { InexactPast, withNodes } from '../history/past.ts'
+import { requireProven, withNodes } from '../history/past.ts'
 import { eventsOfRows, requireAllDated } from '../history/rows.ts'
 import { chainsOf } from '../lists/resource.ts'
 import type { ListSources } from '../lists/sources.ts'
@@ -69,9 +69,7 @@ const linesOf = async (
     const lines = new Map<string, Line>()
     for (const of of held) {
       const { chainId, holdings } = of
-      const event = eventFor(of)
-      if (event === undefined) throw new InexactPast(`event ${of.eventId} is not read yet`)
-      if (event instanceof InexactPast) throw event
+      const event = requireProven(eventFor(of), of.eventId)
       const token = event.seen.paymentToken
       const line = lines.get(`${chainId} ${token}`) ?? { chainId, token, points: new Map() }
       lines.set(`${chainId} ${token}`, line)
