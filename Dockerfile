@@ -26,6 +26,7 @@ COPY docs/guide ./docs/guide
 COPY docs/examples.json ./docs/examples.json
 COPY migrations ./migrations
 COPY src/pricing/market/local-rates.json ./src/pricing/market/local-rates.json
+COPY src/api/pages/theme.css ./src/api/pages/theme.css
 USER node
 EXPOSE 3000
 STOPSIGNAL SIGTERM
