@@ -2,10 +2,13 @@
 FROM node:20.20-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
+COPY explorer/package.json ./explorer/package.json
 # No install scripts: they only fetch binaries for the sandbox.
 RUN npm ci --ignore-scripts
 COPY build.ts tsconfig.json ./
 COPY src ./src
+COPY client/src ./client/src
+COPY explorer ./explorer
 RUN npm run build
 
 FROM node:20.20-slim

@@ -1,5 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { build } from 'esbuild'
+import { buildExplorer } from './explorer/build.ts'
 
 /*
  * Writes `dist/`: the service and its libraries in a few files that plain Node runs. Finding and compiling the
@@ -36,3 +37,4 @@ for (const { path, contents } of outputFiles) {
   const present = await readFile(path).catch(() => undefined)
   if (!present?.equals(contents)) await writeFile(path, contents)
 }
+await buildExplorer()

@@ -23,6 +23,7 @@ import { trustsProxy } from './client.ts'
 import { createCsvAnswers } from './csv/answers.ts'
 import { BODY_LIMIT, type Limits, MAX_PARAM_LENGTH } from './limits/limits.ts'
 import { createRateLimit, type LimitStore } from './limits/rate-limit.ts'
+import type { ExplorerOptions } from './pages/explorer.ts'
 import { contentEncodings } from './plugins/content-encoding.ts'
 import { errors, routerError, socketError } from './plugins/errors.ts'
 import { headers, preflights } from './plugins/headers.ts'
@@ -43,6 +44,7 @@ import { activityRoutes } from './routes/activity.ts'
 import { changelogRoutes } from './routes/changelog.ts'
 import { changeRoutes } from './routes/changes.ts'
 import { docsRoutes } from './routes/docs.ts'
+import { explorerRoutes } from './routes/explorer.ts'
 import { healthRoutes, type StatusSources, statusRoutes } from './routes/health.ts'
 import { landingRoutes } from './routes/landing.ts'
 import { listingRoutes } from './routes/listings.ts'
@@ -80,6 +82,8 @@ export type AppOptions = {
   /** Size of the response cache in bytes. */
   readonly maxPageBytes: number
   readonly limits: Limits
+  /** The pages for people; null or absent: none. */
+  readonly explorer?: ExplorerOptions | null
   /** Rows that are read at once for CSV; fewer in tests. */
   readonly csvPageRows?: number
   /** Where requests are counted when the rate limit is shared with other processes. */
@@ -177,6 +181,7 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   await app.register(statusRoutes, { sources, isLimitShared: () => options.limitStore?.outages.isDown() !== true })
   await app.register(changelogRoutes, { prefix: '/v1' })
   await app.register(docsRoutes)
+  if (options.explorer != null) await app.register(explorerRoutes, options.explorer)
   await app.register(meRoutes, { prefix: '/v1', identity })
   await app.register(readRoutes, { prefix: '/v1', sources, waits, turns, cache, defaultChainId })
   const lists: ListSources = { ...sources, pricing }

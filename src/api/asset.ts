@@ -16,7 +16,8 @@ export type Asset = {
 const BROTLI_QUALITY = 5
 
 const REVALIDATE = 'public, no-cache'
-const IMMUTABLE = 'public, max-age=31536000, immutable'
+/** The caching of a URL with the hash of its content. */
+export const IMMUTABLE = 'public, max-age=31536000, immutable'
 
 const assetOf = async (type: string, identity: Buffer): Promise<Asset> => {
   const hash = createHash('sha256').update(identity).digest('base64url').slice(0, 22)

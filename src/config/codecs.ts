@@ -44,6 +44,15 @@ export const portOrOff = z.string().transform((text, context): number | 'off' =>
   return z.NEVER
 })
 
+/** Whether the explorer is served: `on`, `off`, or the origin of a sandbox on this machine whose controls it shows. */
+export const explorer = z.string().transform((text, context): { readonly sandboxUrl: string | null } | null => {
+  if (text === 'off') return null
+  if (text === 'on') return { sandboxUrl: null }
+  if (/^http:\/\/127\.0\.0\.1:\d{1,5}$/.test(text)) return { sandboxUrl: text }
+  context.addIssue({ code: 'custom', message: got('on, off, or http://127.0.0.1:<port> of a sandbox', text) })
+  return z.NEVER
+})
+
 const isChainId = (text: string): boolean => DIGITS.test(text) && Number(text) > 0 && Number(text) <= MAX_CHAIN_ID
 
 /** A chain id. Whether it is one of the configured chains is checked where these are known. */

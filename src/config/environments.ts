@@ -9,6 +9,7 @@ import {
   blockNumber,
   chainId,
   chainIds,
+  explorer,
   factors,
   host,
   integer,
@@ -147,6 +148,7 @@ export const api = {
   TRUSTED_PROXIES: integer(0, 100).default(0),
   ...redis,
   MAX_LAG_SECONDS: integer(1, 86_400).default(60),
+  EXPLORER: explorer.prefault('on'),
   ENGINE_URL: NodeUrl.default('http://127.0.0.1:3100'),
   ENGINE_TIMEOUT_MS: Milliseconds(60_000).default(5_000),
 }

@@ -106,6 +106,7 @@ export const appOf = (config: ConfigOf<typeof environments.api>) => ({
   defaultChainId: config.DEFAULT_CHAIN_ID ?? config.CHAINS[0],
   maxPageBytes: config.PAGE_CACHE_BYTES,
   limits: limitsOf(config),
+  explorer: config.EXPLORER,
 })
 
 /** What an engine prices with and signs. */

@@ -1,0 +1,40 @@
+import { QueryClient, QueryClientProvider } from '@tanstack/preact-query'
+import { useEffect } from 'preact/hooks'
+import { Route, Router, Switch, useLocation } from 'wouter-preact'
+import { explorerPath } from './base.ts'
+import { EventPage } from './pages/event.tsx'
+import { EventsPage } from './pages/events.tsx'
+import { HomePage } from './pages/home.tsx'
+import { NotFoundPage } from './pages/not-found.tsx'
+import { Layout } from './parts/layout.tsx'
+
+// The client repeats what can be repeated.
+const queries = new QueryClient({ defaultOptions: { queries: { retry: false, staleTime: 2_000 } } })
+
+/** Goes to the top of a page that was opened. */
+const useTop = (): void => {
+  const [path] = useLocation()
+  useEffect(() => scrollTo(0, 0), [path])
+}
+
+const Pages = () => {
+  useTop()
+  return (
+    <Layout account={null}>
+      <Switch>
+        <Route path="/" component={HomePage} />
+        <Route path="/events" component={EventsPage} />
+        <Route path="/event/:chainId/:id">{(params) => <EventPage {...params} />}</Route>
+        <Route component={NotFoundPage} />
+      </Switch>
+    </Layout>
+  )
+}
+
+export const App = () => (
+  <QueryClientProvider client={queries}>
+    <Router base={explorerPath}>
+      <Pages />
+    </Router>
+  </QueryClientProvider>
+)

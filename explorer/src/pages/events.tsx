@@ -1,0 +1,99 @@
+import { useSearchParams } from 'wouter-preact'
+import { useChains } from '../api/chains.ts'
+import { useApi } from '../api/queries.ts'
+import { EventsTable } from '../parts/events-table.tsx'
+import { Pager, usePages } from '../parts/pager.tsx'
+import { Empty, Read } from '../parts/state.tsx'
+
+const states = {
+  '': 'Any state',
+  open: 'Open',
+  expired: 'Waiting for settlement',
+  settled: 'Settled',
+  triggered: 'Paid out',
+}
+const orders = { created: 'Newest first', expiry: 'Next expiry first' }
+type State = 'open' | 'expired' | 'settled' | 'triggered'
+
+type ChoiceProps = {
+  readonly label: string
+  readonly value: string
+  readonly choices: Readonly<Record<string, string>>
+  readonly set: (value: string) => void
+}
+
+const Choice = ({ label, value, choices, set }: ChoiceProps) => (
+  <label>
+    {label}
+    <select value={value} onChange={({ currentTarget }) => set(currentTarget.value)}>
+      {Object.entries(choices).map(([choice, text]) => (
+        <option key={choice} value={choice}>
+          {text}
+        </option>
+      ))}
+    </select>
+  </label>
+)
+
+/** All events, with filters that are in the address of the page. */
+export const EventsPage = () => {
+  const [search, setSearch] = useSearchParams()
+  const pages = usePages()
+  const of = (name: string): string => search.get(name) ?? ''
+  const set = (name: string) => (value: string) => {
+    pages.reset()
+    setSearch((given) => {
+      const next = new URLSearchParams(given)
+      if (value === '') next.delete(name)
+      else next.set(name, value)
+      return next
+    })
+  }
+  const chains = Object.fromEntries(useChains().map(({ chainId, name }) => [`${chainId}`, name]))
+  const sort = of('sort') === 'expiry' ? 'expiry' : 'created'
+  const events = useApi(
+    '/v1/hedge/events',
+    {
+      ...(of('state') in states && of('state') !== '' && { state: of('state') as State }),
+      ...(of('chain') !== '' && { chainId: of('chain') }),
+      ...(of('pair') !== '' && { underlying: of('pair') }),
+      ...(of('room') === 'yes' && { poolOpen: 'true', capacityFrom: '1' }),
+      ...{ sort, order: sort === 'expiry' ? 'asc' : 'desc', include: 'stats,utilization', limit: 25, count: 'true' },
+      ...(pages.cursor !== undefined && { cursor: pages.cursor }),
+    } as never,
+    { live: pages.number === 1 },
+  )
+  return (
+    <>
+      <h1>Events</h1>
+      <form class="filters" onSubmit={(event) => event.preventDefault()}>
+        <label>
+          Pair
+          <input
+            value={of('pair')}
+            placeholder="USD/MXN"
+            maxLength={32}
+            onChange={({ currentTarget }) => set('pair')(currentTarget.value.trim().toUpperCase())}
+          />
+        </label>
+        <Choice label="State" value={of('state')} choices={states} set={set('state')} />
+        <Choice label="Chain" value={of('chain')} choices={{ '': 'Any chain', ...chains }} set={set('chain')} />
+        <Choice label="Room" value={of('room')} choices={{ '': 'Any', yes: 'Can be bought' }} set={set('room')} />
+        <Choice label="Order" value={sort} choices={orders} set={set('sort')} />
+      </form>
+      <Read of={events} lines={12}>
+        {({ data, meta }) => (
+          <>
+            <p class="muted">{meta.total === undefined ? '' : `${meta.total} events`}</p>
+            {data.length === 0 ? (
+              <Empty>No event matches these filters.</Empty>
+            ) : (
+              <EventsTable rows={data} label="Events" />
+            )}
+            <Pager pages={pages} nextCursor={meta.nextCursor} />
+          </>
+        )}
+      </Read>
+    </>
+  )
+}

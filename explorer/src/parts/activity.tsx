@@ -1,0 +1,92 @@
+import type { Schemas } from 'fx-protection-client'
+import type { ComponentChildren } from 'preact'
+import { Link } from 'wouter-preact'
+import { type Column, Table } from './table.tsx'
+import { Account, Amount, Time, Transaction } from './values.tsx'
+
+type Row = Schemas['Activity']
+
+/** What happened, in words. */
+const words: Readonly<Record<Row['type'], string>> = {
+  unknown: 'Something this version does not know',
+  'event.created': 'Event created',
+  'pool.updated': 'Pool settings changed',
+  'event.settled': 'Event settled',
+  'deposit.created': 'Liquidity deposited',
+  'position.created': 'Protection bought',
+  'premiums.claimed': 'Premiums claimed',
+  'payout.claimed': 'Payout claimed',
+  'capital.withdrawn': 'Capital withdrawn',
+  'earnings.withdrawn': 'Creator earnings withdrawn',
+  'payouts.recovered': 'Unclaimed payouts recovered',
+  'rate.submitted': 'Rate submitted',
+  'consensus.reached': 'Oracles agreed',
+  'submissions.cleared': 'Old submissions cleared',
+  'fees.set': 'Fees changed',
+  'fees.withdrawn': 'Platform fees withdrawn',
+  'oracle.added': 'Oracle added',
+  'oracle.removed': 'Oracle removed',
+  'oracle.configured': 'Oracle rules changed',
+  'oracle.activated': 'Oracles activated',
+  'oracle_admin.set': 'Oracle admin changed',
+  'signer.set': 'Pricing signer changed',
+  'token.set': 'Payment token changed',
+  'protocol.paused': 'Protocol paused',
+  'protocol.unpaused': 'Protocol resumed',
+  'ownership.offered': 'Ownership offered',
+  'ownership.transferred': 'Ownership transferred',
+  'coins.rescued': 'Coins rescued',
+  'tokens.rescued': 'Tokens rescued',
+  'cut.proposed': 'Upgrade proposed',
+  'cut.executed': 'Upgrade executed',
+  'cut.cancelled': 'Upgrade cancelled',
+  'diamond.cut': 'Contracts changed',
+}
+
+/** What an activity is called. A newer service may have types that these pages do not know. */
+export const activityText = (type: string): string => (words as Record<string, string>)[type] ?? type
+
+const subjects = [
+  ['event', 'eventId'],
+  ['position', 'positionId'],
+  ['deposit', 'depositId'],
+] as const
+
+/** Links to what an activity is about. */
+const Subjects = ({ row }: { readonly row: Row }) => (
+  <>
+    {subjects.flatMap(([kind, field]): ComponentChildren[] => {
+      const id = row[field]
+      if (id === null) return []
+      return [
+        <Link key={kind} href={`/${kind}/${row.chainId}/${id}`}>
+          {kind} {id}
+        </Link>,
+        ' ',
+      ]
+    })}
+  </>
+)
+
+const columns: Readonly<Record<'time' | 'what' | 'of' | 'who' | 'amount' | 'tx', Column<Row>>> = {
+  time: { title: 'When', cell: ({ blockTimestamp }) => <Time at={blockTimestamp} /> },
+  what: { title: 'What', cell: ({ type }) => activityText(type) },
+  of: { title: 'Of', cell: (row) => <Subjects row={row} /> },
+  who: { title: 'Who', cell: ({ wallet }) => (wallet === null ? '' : <Account address={wallet} />) },
+  amount: {
+    title: 'Amount',
+    number: true,
+    cell: (row) => (row.amount === null ? '' : <Amount value={row.amount} of={row} />),
+  },
+  tx: { title: 'Transaction', cell: ({ chainId, txHash }) => <Transaction chainId={chainId} hash={txHash} /> },
+}
+
+/** Activity, newest first. */
+export const ActivityTable = ({ rows, label }: { readonly rows: readonly Row[]; readonly label: string }) => (
+  <Table
+    label={label}
+    columns={Object.values(columns)}
+    rows={rows}
+    keyOf={({ chainId, blockHash, logIndex }) => `${chainId} ${blockHash} ${logIndex}`}
+  />
+)

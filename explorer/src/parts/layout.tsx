@@ -1,0 +1,72 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { Link, useLocation, useRoute } from 'wouter-preact'
+import { serviceUrl } from '../base.ts'
+import { Requests } from './requests.tsx'
+import { Search } from './search.tsx'
+
+const pages = [
+  ['/events', 'Events'],
+  ['/quote', 'Quote'],
+  ['/act', 'Act'],
+  ['/status', 'Status'],
+] as const
+
+const Tab = ({ href, text }: { readonly href: string; readonly text: string }) => {
+  const [isCurrent] = useRoute(`${href}/*?`)
+  return (
+    <Link href={href} aria-current={isCurrent ? 'page' : undefined}>
+      {text}
+    </Link>
+  )
+}
+
+/** The frame of every page. `account` is the button of the wallet. */
+export const Layout = ({
+  children,
+  account,
+}: {
+  readonly children: ComponentChildren
+  readonly account: ComponentChildren
+}) => {
+  const [open, setOpen] = useState(false)
+  const [path] = useLocation()
+  useEffect(() => setOpen(false), [path])
+  return (
+    <>
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
+      <header class="top">
+        <Link href="/" class="brand">
+          <span class="mark" aria-hidden="true" />
+          FX protection
+        </Link>
+        <button
+          type="button"
+          class="menu plain"
+          aria-expanded={open}
+          aria-controls="tabs"
+          onClick={() => setOpen(!open)}
+        >
+          Menu
+        </button>
+        <nav id="tabs" class={open ? 'open' : ''} aria-label="Pages">
+          {pages.map(([href, text]) => (
+            <Tab key={href} href={href} text={text} />
+          ))}
+          <a href={`${serviceUrl}/v1/docs`}>Docs</a>
+        </nav>
+        <Search />
+        {account}
+      </header>
+      <main id="main">{children}</main>
+      <footer>
+        <Requests />
+        <p class="muted">
+          Everything here is read from the <a href={`${serviceUrl}/v1/docs`}>public API</a>. Times are UTC.
+        </p>
+      </footer>
+    </>
+  )
+}

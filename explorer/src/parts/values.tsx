@@ -1,0 +1,49 @@
+import { Link } from 'wouter-preact'
+import { amountText, exactAmount, rateText } from '../text/amount.ts'
+import { chainText } from '../text/terms.ts'
+import { relativeText, timeText } from '../text/time.ts'
+
+/** What an amount is in: every row of the API has these fields. */
+export type Token = { readonly symbol: string | null; readonly decimals: number | null }
+
+type AmountProps = { readonly value: bigint; readonly of: Token; readonly symbol?: boolean }
+
+/** An amount with two decimals and the exact one as its title. Without decimals, the units of the token. */
+export const Amount = ({ value, of, symbol = true }: AmountProps) => {
+  const decimals = of.decimals ?? 0
+  const unit = of.decimals === null ? 'units' : chainText(of.symbol ?? '', 12)
+  return (
+    <span class="amount" title={`${exactAmount(value, decimals)} ${unit}`}>
+      {amountText(value, decimals)}
+      {symbol && <small> {unit}</small>}
+    </span>
+  )
+}
+
+export const Rate = ({ value }: { readonly value: bigint }) => <span class="amount">{rateText(value)}</span>
+
+/** A time in Unix seconds as seen from now, with the time of UTC as its title. */
+export const Time = ({ at }: { readonly at: number }) => (
+  <time dateTime={new Date(at * 1_000).toISOString()} title={timeText(at)}>
+    {relativeText(at)}
+  </time>
+)
+
+const short = (hex: string): string => `${hex.slice(0, 6)}…${hex.slice(-4)}`
+
+/** An account, which leads to what it holds. */
+export const Account = ({ address }: { readonly address: string }) => (
+  <Link href={`/wallet/${address}`} title={address} class="hash">
+    {short(address)}
+  </Link>
+)
+
+/** A transaction; nothing where it is not known. */
+export const Transaction = ({ chainId, hash }: { readonly chainId: number; readonly hash: string | null }) =>
+  hash === null ? (
+    <span class="muted">not known</span>
+  ) : (
+    <Link href={`/tx/${chainId}/${hash}`} title={hash} class="hash">
+      {short(hash)}
+    </Link>
+  )

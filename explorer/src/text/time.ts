@@ -1,0 +1,34 @@
+const MINUTE = 60
+const HOUR = 3_600
+const DAY = 86_400
+
+const date = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' })
+const minute = new Intl.DateTimeFormat('en-GB', {
+  ...{ day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit', timeZone: 'UTC' },
+  hourCycle: 'h23',
+})
+
+const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
+
+/** Unix seconds as a day without a year: `3 Mar`. */
+export const dayText = (seconds: number): string => day.format(seconds * 1_000)
+
+/** Unix seconds as a day: `3 Mar 2027`. */
+export const dateText = (seconds: number): string => date.format(seconds * 1_000)
+
+/** Unix seconds as a minute of UTC: `3 Mar 2027, 14:05 UTC`. */
+export const timeText = (seconds: number): string => `${minute.format(seconds * 1_000)} UTC`
+
+const count = (value: number, unit: string): string => `${value} ${unit}${value === 1 ? '' : 's'}`
+
+/** A duration in its largest unit: `3 days`. */
+export const durationText = (seconds: number): string => {
+  if (seconds < MINUTE) return count(Math.max(0, Math.floor(seconds)), 'second')
+  if (seconds < HOUR) return count(Math.floor(seconds / MINUTE), 'minute')
+  if (seconds < 2 * DAY) return count(Math.floor(seconds / HOUR), 'hour')
+  return count(Math.floor(seconds / DAY), 'day')
+}
+
+/** A time as seen from now: `3 days ago`, `in 5 hours`. */
+export const relativeText = (seconds: number, now = Date.now() / 1_000): string =>
+  seconds <= now ? `${durationText(now - seconds)} ago` : `in ${durationText(seconds - now)}`

@@ -1,0 +1,38 @@
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { notFound } from '../../lib/errors.ts'
+import { IMMUTABLE } from '../asset.ts'
+import { type ExplorerOptions, explorerPolicy, readExplorer } from '../pages/explorer.ts'
+import { acceptedEncodings } from '../response-cache/compress.ts'
+
+const ROOT = '/explorer'
+
+/** The relative URL of the service from a page of the explorer: a proxy may serve it under a path. */
+const serviceOf = (path: string): string => '../'.repeat(path.split('/').length - 2) || './'
+
+/** The explorer: its files by their names, and for any other path the page that shows it. */
+export const explorerRoutes: FastifyPluginAsync<ExplorerOptions> = async (app, options) => {
+  const explorer = await readExplorer()
+  const sandbox =
+    options.sandboxUrl === null ? '' : `\n<script type="module" src="${options.sandboxUrl}/sandbox.js"></script>`
+  const policy = explorerPolicy(options)
+
+  const sendPage = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    if (explorer === null) throw notFound('the explorer was not built: run npm run build')
+    const [path = ROOT] = request.url.split('?')
+    const page = explorer.page.replace('</head>', `${sandbox}\n</head>`).replaceAll('{service}', serviceOf(path))
+    reply.headers({ 'content-security-policy': policy, 'cache-control': 'public, no-cache' })
+    return reply.type('text/html; charset=utf-8').send(page)
+  }
+  app.get(ROOT, async (request, reply) => sendPage(request, reply))
+  app.get(`${ROOT}/*`, async (request, reply) => sendPage(request, reply))
+
+  app.get<{ Params: { name: string } }>(`${ROOT}/assets/:name`, async ({ headers, params: { name } }, reply) => {
+    const type = explorer?.typeOf(name)
+    if (explorer === null || type === undefined)
+      throw notFound('the explorer of this release has no such file: load the page again')
+    const [encoding = 'identity'] = acceptedEncodings(headers['accept-encoding'])
+    if (encoding !== 'identity') reply.header('content-encoding', encoding)
+    reply.headers({ vary: 'accept-encoding', 'cache-control': IMMUTABLE })
+    return reply.type(type).send(await explorer.read(name, encoding))
+  })
+}
