@@ -18,28 +18,29 @@ export const Search = () => {
   const [, navigate] = useLocation()
   const chains = useChains()
   return (
-    <search class="search">
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          const target = targetOf(
-            text,
-            chains.map(({ chainId }) => chainId),
-          )
-          if (target === null) return
-          setText('')
-          navigate(target)
-        }}
-      >
-        <input
-          type="search"
-          aria-label="Wallet, transaction, event number or pair"
-          placeholder="Wallet, transaction, event or pair"
-          value={text}
-          maxLength={100}
-          onInput={({ currentTarget }) => setText(currentTarget.value)}
-        />
-      </form>
-    </search>
+    // biome-ignore lint/a11y/useSemanticElements: the types of Preact do not have <search>
+    <form
+      class="search"
+      role="search"
+      onSubmit={(event) => {
+        event.preventDefault()
+        const target = targetOf(
+          text,
+          chains.map(({ chainId }) => chainId),
+        )
+        if (target === null) return
+        setText('')
+        navigate(target)
+      }}
+    >
+      <input
+        type="search"
+        aria-label="Wallet, transaction, event number or pair"
+        placeholder="Wallet, transaction, event or pair"
+        value={text}
+        maxLength={100}
+        onInput={({ currentTarget }) => setText(currentTarget.value)}
+      />
+    </form>
   )
 }
