@@ -6,6 +6,7 @@ import { EventPage } from './pages/event.tsx'
 import { EventsPage } from './pages/events.tsx'
 import { HomePage } from './pages/home.tsx'
 import { NotFoundPage } from './pages/not-found.tsx'
+import { StatusPage } from './pages/status.tsx'
 import { Layout } from './parts/layout.tsx'
 
 // The client repeats what can be repeated.
@@ -25,6 +26,7 @@ const Pages = () => {
         <Route path="/" component={HomePage} />
         <Route path="/events" component={EventsPage} />
         <Route path="/event/:chainId/:id">{(params) => <EventPage {...params} />}</Route>
+        <Route path="/status" component={StatusPage} />
         <Route component={NotFoundPage} />
       </Switch>
     </Layout>

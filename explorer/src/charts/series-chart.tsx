@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import { Scroll } from '../parts/scroll.tsx'
 import { compact } from '../text/amount.ts'
-import { dateText, dayText } from '../text/time.ts'
+import { clockText, dateText, dayText, timeText } from '../text/time.ts'
 
 export type Line = { readonly name: string; readonly values: readonly (number | null)[] }
 
@@ -12,6 +12,8 @@ type Props = {
   readonly times: readonly number[]
   readonly lines: readonly Line[]
   readonly height?: number
+  /** The times are of one day. */
+  readonly clock?: boolean
 }
 
 const COLOURS = ['--accent', '--good', '--warn', '--bad'] as const
@@ -19,8 +21,9 @@ const COLOURS = ['--accent', '--good', '--warn', '--bad'] as const
 const colour = (element: Element, name: string): string => getComputedStyle(element).getPropertyValue(name).trim()
 
 /** Draws lines over time. The table below it has the same values. */
-export const SeriesChart = ({ label, times, lines, height = 220 }: Props) => {
+export const SeriesChart = ({ label, times, lines, height = 220, clock = false }: Props) => {
   const place = useRef<HTMLDivElement>(null)
+  const [shortText, longText] = clock ? [clockText, timeText] : [dayText, dateText]
   const key = JSON.stringify([times, lines])
   useEffect(() => {
     const element = place.current
@@ -36,12 +39,13 @@ export const SeriesChart = ({ label, times, lines, height = 220 }: Props) => {
           cursor: { drag: { x: false, y: false } },
           tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1_000), 'Etc/UTC'),
           axes: [
-            { ...axis, values: (_, ticks) => ticks.map(dayText) },
+            { ...axis, values: (_, ticks) => ticks.map(shortText) },
             { ...axis, size: 56, values: (_, ticks) => ticks.map(compact) },
           ],
           scales: { y: { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.08 : 1] } },
+          hooks: { ready: [showLast] },
           series: [
-            { value: (_, at) => (at === null ? '' : dateText(at)) },
+            { value: (_, at) => (at === null ? '' : longText(at)) },
             ...lines.map(({ name }, index) => ({
               label: name,
               stroke: colour(element, COLOURS[index % COLOURS.length] ?? '--accent'),
@@ -54,7 +58,6 @@ export const SeriesChart = ({ label, times, lines, height = 220 }: Props) => {
         [[...times], ...lines.map(({ values }) => [...values])],
         element,
       )
-      showLast()
     }
     // Without a pointer, the legend has the last values.
     const showLast = (): void => plot?.setLegend({ idx: times.length - 1 })
@@ -92,7 +95,7 @@ export const SeriesChart = ({ label, times, lines, height = 220 }: Props) => {
             <tbody>
               {times.map((time, row) => (
                 <tr key={time} data-time={time}>
-                  <td>{dateText(time)}</td>
+                  <td>{longText(time)}</td>
                   {lines.map(({ name, values }) => (
                     <td key={name} class="number" data-value={values[row]}>
                       {values[row] ?? '–'}

@@ -86,23 +86,23 @@ const Pool = ({ event }: Of) => {
     })
   return (
     <section class="card">
-      <h2>The pool</h2>
+      <h2>The pool, in {chainText(event.symbol ?? 'tokens', 12)}</h2>
       {stats && utilization && (
         <>
           <Gauge share={shareOf(utilization.utilizationRate)} label="Share of the pool in use" />
           <p class="muted">{percentText(utilization.utilizationRate)} of the liquidity is reserved for payouts</p>
           <div class="tiles">
             <Tile name="Liquidity">
-              <Amount value={stats.totalLiquidity} of={event} />
+              <Amount value={stats.totalLiquidity} of={event} symbol={false} />
             </Tile>
             <Tile name="Cover sold">
-              <Amount value={stats.totalExposure} of={event} />
+              <Amount value={stats.totalExposure} of={event} symbol={false} />
             </Tile>
             <Tile name="Can still be bought">
-              <Amount value={utilization.availableCapacity} of={event} />
+              <Amount value={utilization.availableCapacity} of={event} symbol={false} />
             </Tile>
             <Tile name="Premiums">
-              <Amount value={stats.totalPremiums} of={event} />
+              <Amount value={stats.totalPremiums} of={event} symbol={false} />
             </Tile>
           </div>
         </>

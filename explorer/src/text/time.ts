@@ -3,6 +3,13 @@ const HOUR = 3_600
 const DAY = 86_400
 
 const date = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' })
+const clock = new Intl.DateTimeFormat('en-GB', {
+  ...{ hour: '2-digit', minute: '2-digit', second: '2-digit', timeZone: 'UTC', hourCycle: 'h23' },
+})
+
+/** Unix seconds as a time of day: `14:05:20`. */
+export const clockText = (seconds: number): string => clock.format(seconds * 1_000)
+
 const minute = new Intl.DateTimeFormat('en-GB', {
   ...{ day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit', timeZone: 'UTC' },
   hourCycle: 'h23',
