@@ -1,10 +1,10 @@
 import type { Range } from 'fx-protection-client'
 import type { Token } from '../parts/values.tsx'
+import { useWidth } from '../parts/width.ts'
 import { compactAmount, rateText, toNumber } from '../text/amount.ts'
 import type { Payoff } from './payoff.ts'
 import { scaleOf, ticksOf } from './scale.ts'
 
-const WIDTH = 640
 const HEIGHT = 280
 const LEFT = 56
 const RIGHT = 16
@@ -12,7 +12,7 @@ const TOP = 28
 const BOTTOM = 56
 
 /** The middle of a label, so that the label is inside of the chart. */
-const inside = (x: number): number => Math.min(WIDTH - 60, Math.max(60, x))
+const inside = (x: number, width: number): number => Math.min(width - 60, Math.max(60, x))
 
 type Props = {
   readonly event: Range
@@ -23,12 +23,13 @@ type Props = {
 
 /** What a purchase pays at each settlement rate, with its cost, its break-even and the rate of today or of settlement. */
 export const PayoffChart = ({ event, payoff, token, settledAt = null }: Props) => {
+  const [place, width] = useWidth<HTMLElement>(640)
   const decimals = token.decimals ?? 0
   const { points, cost, most } = payoff
   const rateOf = (rate: bigint): number => toNumber(rate, 6)
   const first = points.at(0)?.rate ?? 0n
   const last = points.at(-1)?.rate ?? 0n
-  const x = scaleOf([rateOf(first), rateOf(last)], [LEFT, WIDTH - RIGHT])
+  const x = scaleOf([rateOf(first), rateOf(last)], [LEFT, width - RIGHT])
   const top = Math.max(toNumber(most, decimals), toNumber(cost, decimals)) * 1.15 || 1
   const y = scaleOf([0, top], [HEIGHT - BOTTOM, TOP])
   const at = (rate: bigint): number => x(rateOf(rate))
@@ -46,18 +47,18 @@ export const PayoffChart = ({ event, payoff, token, settledAt = null }: Props) =
     .toSorted((a, b) => (a.rate < b.rate ? -1 : 1))
   const label = marks.map(({ name, rate }) => `${name} ${rateText(rate)}`).join(', ')
   return (
-    <figure class="chart payoff">
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={`Payout by settlement rate: ${label}`}>
+    <figure class="chart payoff" ref={place}>
+      <svg viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={`Payout by settlement rate: ${label}`}>
         <rect class="zone" x={from} y={TOP} width={to - from} height={HEIGHT - TOP - BOTTOM} />
         {ticksOf([0, top], 4).map((tick) => (
           <g key={tick}>
-            <line class="grid" x1={LEFT} x2={WIDTH - RIGHT} y1={y(tick)} y2={y(tick)} />
+            <line class="grid" x1={LEFT} x2={width - RIGHT} y1={y(tick)} y2={y(tick)} />
             <text class="tick" x={LEFT - 6} y={y(tick) + 4} text-anchor="end">
               {compactAmount(BigInt(Math.round(tick * 100)), 2)}
             </text>
           </g>
         ))}
-        <line class="cost" x1={LEFT} x2={WIDTH - RIGHT} y1={height(cost)} y2={height(cost)} />
+        <line class="cost" x1={LEFT} x2={width - RIGHT} y1={height(cost)} y2={height(cost)} />
         <path
           class="line"
           d={`M${path}`}
@@ -66,15 +67,19 @@ export const PayoffChart = ({ event, payoff, token, settledAt = null }: Props) =
         {marks.map(({ name, rate }, row) => (
           <g key={name} class={`mark ${name === 'break-even' ? 'accent' : ''}`}>
             <line x1={at(rate)} x2={at(rate)} y1={TOP - 4} y2={HEIGHT - BOTTOM} />
-            <text x={inside(at(rate))} y={HEIGHT - BOTTOM + 16 * (1 + (row % 3))} text-anchor="middle">
+            <text x={inside(at(rate), width)} y={HEIGHT - BOTTOM + 16 * (1 + (row % 3))} text-anchor="middle">
               {name} {rateText(rate)}
             </text>
           </g>
         ))}
       </svg>
       <figcaption>
-        Payout by the rate at settlement. <span class="key line" /> payout <span class="key cost" /> cost{' '}
-        <span class="key zone" /> payout zone
+        Payout by the rate at settlement.{' '}
+        {['payout', 'cost', 'zone'].map((name) => (
+          <span key={name} class="item">
+            <span class={`key ${name}`} /> {name === 'zone' ? 'payout zone' : name}
+          </span>
+        ))}
       </figcaption>
     </figure>
   )

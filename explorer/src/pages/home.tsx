@@ -2,6 +2,7 @@ import type { Schemas } from 'fx-protection-client'
 import { Link } from 'wouter-preact'
 import { useChainName } from '../api/chains.ts'
 import { useApi } from '../api/queries.ts'
+import { byToken } from '../charts/by-token.ts'
 import { SeriesChart } from '../charts/series-chart.tsx'
 import { ActivityTable } from '../parts/activity.tsx'
 import { EventsTable } from '../parts/events-table.tsx'
@@ -12,18 +13,6 @@ import { toNumber } from '../text/amount.ts'
 import { chainText } from '../text/terms.ts'
 
 type Point = Schemas['ProtocolPoint']
-
-/** The points of each chain and token, in the order of the answer. */
-export const byToken = (points: readonly Point[]): readonly (readonly [Point, ...Point[]])[] => {
-  const groups = new Map<string, [Point, ...Point[]]>()
-  for (const point of points) {
-    const key = `${point.chainId} ${point.token}`
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, [point])
-    else group.push(point)
-  }
-  return [...groups.values()]
-}
 
 const lines = [
   ['Liquidity', 'liquidity'],

@@ -158,7 +158,7 @@ const Releases = () => {
               <li key={version}>
                 <details>
                   <summary>
-                    {version}, {date}: {changes.length} changes
+                    {date === null ? 'Not released yet' : `${version}, ${date}`}: {changes.length} changes
                   </summary>
                   <ul>
                     {changes.slice(0, 100).map((change) => (

@@ -2,8 +2,8 @@ import { readdir, readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { packaged } from '../../lib/root.ts'
 
-/** What the pages of people are served with: the explorer, and in a sandbox the address of its controls. */
-export type ExplorerOptions = { readonly sandboxUrl: string | null }
+/** In a sandbox, the address of its controls. `folder`: where the files are, for tests. */
+export type ExplorerOptions = { readonly sandboxUrl: string | null; readonly folder?: URL }
 
 const types: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
@@ -22,8 +22,7 @@ export type Explorer = {
 }
 
 /** Reads the explorer of this build. Null without a build. */
-export const readExplorer = async (): Promise<Explorer | null> => {
-  const folder = packaged('dist/explorer/')
+export const readExplorer = async (folder = packaged('dist/explorer/')): Promise<Explorer | null> => {
   const page = await readFile(new URL('index.html', folder), 'utf8').catch(() => null)
   if (page === null) return null
   const assets = new URL('assets/', folder)
@@ -36,7 +35,7 @@ export const readExplorer = async (): Promise<Explorer | null> => {
 }
 
 /** The scripts, requests and frames of the explorer: only of this service, and of the controls of its sandbox. */
-export const explorerPolicy = ({ sandboxUrl }: ExplorerOptions): string =>
+export const explorerPolicy = (sandboxUrl: string | null): string =>
   [
     "default-src 'none'",
     "style-src 'self'",

@@ -10,16 +10,15 @@ const ROOT = '/explorer'
 const serviceOf = (path: string): string => '../'.repeat(path.split('/').length - 2) || './'
 
 /** The explorer: its files by their names, and for any other path the page that shows it. */
-export const explorerRoutes: FastifyPluginAsync<ExplorerOptions> = async (app, options) => {
-  const explorer = await readExplorer()
-  const sandbox =
-    options.sandboxUrl === null ? '' : `\n<script type="module" src="${options.sandboxUrl}/sandbox.js"></script>`
-  const policy = explorerPolicy(options)
+export const explorerRoutes: FastifyPluginAsync<ExplorerOptions> = async (app, { sandboxUrl, folder }) => {
+  const explorer = await readExplorer(folder)
+  const sandbox = sandboxUrl === null ? '' : `<script type="module" src="${sandboxUrl}/sandbox.js"></script>\n`
+  const policy = explorerPolicy(sandboxUrl)
 
   const sendPage = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     if (explorer === null) throw notFound('the explorer was not built: run npm run build')
     const [path = ROOT] = request.url.split('?')
-    const page = explorer.page.replace('</head>', `${sandbox}\n</head>`).replaceAll('{service}', serviceOf(path))
+    const page = explorer.page.replace('</head>', `${sandbox}</head>`).replaceAll('{service}', serviceOf(path))
     reply.headers({ 'content-security-policy': policy, 'cache-control': 'public, no-cache' })
     return reply.type('text/html; charset=utf-8').send(page)
   }

@@ -1,0 +1,92 @@
+import fc from 'fast-check'
+import { costOf, greatestPayout, payoutAt } from 'fx-protection-client'
+import { expect, test } from 'vitest'
+import { byToken } from '../../explorer/src/charts/by-token.ts'
+import { payoffOf } from '../../explorer/src/charts/payoff.ts'
+import { scaleOf, ticksOf } from '../../explorer/src/charts/scale.ts'
+import { withSample } from '../../explorer/src/parts/samples.ts'
+
+const fees = { hedgerFeeRate: 5_000n, payoutFeeRate: 5_000n }
+
+const events = fc
+  .record({
+    strike: fc.bigInt(1_000n, 10n ** 12n),
+    width: fc.bigInt(1n, 900n),
+    isCapped: fc.boolean(),
+    strikeAbove: fc.boolean(),
+    premiumRate: fc.bigInt(1n, 500_000n),
+  })
+  .map(({ strike, width, isCapped, strikeAbove, premiumRate }) => {
+    const move = (strike * width) / 1_000n
+    const payoutCap = isCapped ? (strikeAbove ? strike + move : strike - move) : 0n
+    return { strike, payoutCap, initialRate: strike, strikeAbove, premiumRate }
+  })
+
+test('the line of payouts between its corners is that of the protocol, and has its greatest payout', () => {
+  fc.assert(
+    fc.property(
+      events,
+      fc.bigInt(1n, 10n ** 15n),
+      fc.double({ min: 0, max: 1, noNaN: true }),
+      (event, notional, share) => {
+        const { points, most } = payoffOf(event, notional, costOf(event, notional, fees), fees)
+        expect(most).toBe(greatestPayout(event, notional))
+        for (const [index, from] of points.slice(0, -1).entries()) {
+          const to = points[index + 1] ?? from
+          expect(to.rate).toBeGreaterThan(from.rate)
+          expect(from.payout).toBe(payoutAt(event, notional, from.rate))
+          const rate = from.rate + BigInt(Math.floor(Number(to.rate - from.rate) * share))
+          const onLine = from.payout + ((to.payout - from.payout) * (rate - from.rate)) / (to.rate - from.rate)
+          const difference = payoutAt(event, notional, rate) - onLine
+          expect(difference >= -1n && difference <= 1n).toBe(true)
+        }
+      },
+    ),
+  )
+})
+
+test('the break-even of the chart is the first rate that pays what was paid', () => {
+  const event = { strike: 12_000000n, payoutCap: 13_500000n, initialRate: 11_400000n, strikeAbove: true }
+  const notional = 10_000_000000n
+  const { breakEven, cost } = payoffOf(event, notional, costOf({ premiumRate: 23_000n }, notional, fees), fees)
+  expect(cost).toBe(231_150000n)
+  const net = (rate: bigint): bigint => (payoutAt(event, notional, rate) * 995_000n) / 1_000_000n
+  expect(net(breakEven ?? 0n)).toBeGreaterThanOrEqual(cost)
+  expect(net((breakEven ?? 0n) - 1n)).toBeLessThan(cost)
+})
+
+test('ticks are round and within their range', () => {
+  expect(ticksOf([0, 1_100], 4)).toEqual([0, 500, 1_000])
+  expect(ticksOf([0, 0.9], 4)).toEqual([0, 0.5])
+  expect(ticksOf([5, 5], 4)).toEqual([5])
+  fc.assert(
+    fc.property(
+      fc.double({ min: 0, max: 1e12, noNaN: true }),
+      fc.double({ min: 1e-6, max: 1e12, noNaN: true }),
+      (from, size) => {
+        const ticks = ticksOf([from, from + size], 5)
+        expect(ticks.length).toBeLessThan(13)
+      },
+    ),
+  )
+})
+
+test('a scale is a straight line, and its middle for a range without a width', () => {
+  expect([0, 5, 10].map(scaleOf([0, 10], [100, 0]))).toEqual([100, 50, 0])
+  expect(scaleOf([3, 3], [0, 10])(3)).toBe(5)
+})
+
+test('points are grouped by chain and token', () => {
+  const point = (chainId: number, token: string, time: number) => ({ chainId, token, time })
+  const points = [point(1, 'a', 1), point(1, 'b', 1), point(2, 'a', 1), point(1, 'a', 2)]
+  expect(byToken(points)).toEqual([[points[0], points[3]], [points[1]], [points[2]]])
+})
+
+test('samples are kept once each, the newest of them', () => {
+  const none = { times: [], values: [] }
+  const three = [1, 2, 2, 1, 3, 4].reduce(
+    (samples, at) => withSample(samples, at, at * 10, 3),
+    none as Parameters<typeof withSample>[0],
+  )
+  expect(three).toEqual({ times: [2, 3, 4], values: [20, 30, 40] })
+})
