@@ -19,7 +19,8 @@ const events = fc
   .map(({ strike, width, isCapped, strikeAbove, premiumRate }) => {
     const move = (strike * width) / 1_000n
     const payoutCap = isCapped ? (strikeAbove ? strike + move : strike - move) : 0n
-    return { strike, payoutCap, initialRate: strike, strikeAbove, premiumRate }
+    const initialRate = strikeAbove ? strike - move : strike + move
+    return { strike, payoutCap, initialRate, strikeAbove, premiumRate }
   })
 
 test('the line of payouts between its corners is that of the protocol, and has its greatest payout', () => {
@@ -58,6 +59,7 @@ test('the break-even of the chart is the first rate that pays what was paid', ()
 test('ticks are round and within their range', () => {
   expect(ticksOf([0, 1_100], 4)).toEqual([0, 500, 1_000])
   expect(ticksOf([0, 0.9], 4)).toEqual([0, 0.5])
+  expect(ticksOf([0, 700], 4)).toEqual([0, 200, 400, 600])
   expect(ticksOf([5, 5], 4)).toEqual([5])
   fc.assert(
     fc.property(
@@ -84,7 +86,7 @@ test('points are grouped by chain and token', () => {
 
 test('samples are kept once each, the newest of them', () => {
   const none = { times: [], values: [] }
-  const three = [1, 2, 2, 1, 3, 4].reduce(
+  const three = [1, 2, 3, 3, 2, 4, 4].reduce(
     (samples, at) => withSample(samples, at, at * 10, 3),
     none as Parameters<typeof withSample>[0],
   )

@@ -82,8 +82,8 @@ test.each([
   expect(chainText(text)).toBe(shown)
 })
 
-test('a text of 10 KB of one character with marks stays short', () => {
-  expect(chainText(`e${'\u0301'.repeat(10_000)}`).length).toBeLessThan(100)
+test('marks do not pile up over other lines', () => {
+  expect(chainText(`e${'\u0301'.repeat(10_000)}!`)).toBe('e\u0301\u0301!')
 })
 
 test('the terms of an event are a sentence', () => {

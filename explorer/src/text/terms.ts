@@ -14,9 +14,12 @@ const MOST = 60
 /** Bidirectional controls and other characters that change how the text around them is shown. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
+/** More than two marks over or under one letter, which would cover other lines. */
+const PILES = /(\p{M}{2})\p{M}+/gu
+
 /** A text from the chain: cut, and without characters that change how others are shown. */
 export const chainText = (text: string, most = MOST): string => {
-  const shown = text.slice(0, most * 4).replace(INVISIBLE, '')
+  const shown = text.replace(INVISIBLE, '').replace(PILES, '$1')
   const characters = [...shown]
   return characters.length > most ? `${characters.slice(0, most).join('')}…` : shown || '(no name)'
 }
