@@ -4,6 +4,13 @@ import type { Page } from 'puppeteer-core'
 /** Widths in CSS pixels: a desktop and a phone. */
 export const widths = [1280, 390] as const
 
+/** The colour schemes of a reader. */
+export const schemes = ['light', 'dark'] as const
+
+/** Shows pages as a reader of a colour scheme sees them. */
+export const showAs = (page: Page, scheme: (typeof schemes)[number]): Promise<void> =>
+  page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }])
+
 /** The pages that people read, by the names of their screenshots. */
 export const readable = {
   landing: '/',
