@@ -2,11 +2,15 @@ import { QueryClient, QueryClientProvider } from '@tanstack/preact-query'
 import { useEffect } from 'preact/hooks'
 import { Route, Router, Switch, useLocation } from 'wouter-preact'
 import { explorerPath } from './base.ts'
+import { DepositPage } from './pages/deposit.tsx'
 import { EventPage } from './pages/event.tsx'
 import { EventsPage } from './pages/events.tsx'
 import { HomePage } from './pages/home.tsx'
 import { NotFoundPage } from './pages/not-found.tsx'
+import { PositionPage } from './pages/position.tsx'
 import { StatusPage } from './pages/status.tsx'
+import { TransactionPage } from './pages/transaction.tsx'
+import { WalletPage } from './pages/wallet.tsx'
 import { Layout } from './parts/layout.tsx'
 
 // The client repeats what can be repeated.
@@ -27,6 +31,10 @@ const Pages = () => {
         <Route path="/events" component={EventsPage} />
         <Route path="/event/:chainId/:id">{(params) => <EventPage {...params} />}</Route>
         <Route path="/status" component={StatusPage} />
+        <Route path="/wallet/:address">{(params) => <WalletPage {...params} />}</Route>
+        <Route path="/position/:chainId/:id">{(of) => <PositionPage key={`${of.chainId} ${of.id}`} {...of} />}</Route>
+        <Route path="/deposit/:chainId/:id">{(of) => <DepositPage key={`${of.chainId} ${of.id}`} {...of} />}</Route>
+        <Route path="/tx/:chainId/:hash">{(params) => <TransactionPage {...params} />}</Route>
         <Route component={NotFoundPage} />
       </Switch>
     </Layout>

@@ -1,13 +1,13 @@
-type OfToken = { readonly chainId: number; readonly token: string }
+type Of = { readonly chainId: number; readonly token: string }
 
-/** The points of each chain and token, in the order of the answer. */
-export const byToken = <Point extends OfToken>(points: readonly Point[]): readonly (readonly [Point, ...Point[]])[] => {
-  const groups = new Map<string, [Point, ...Point[]]>()
-  for (const point of points) {
-    const key = `${point.chainId} ${point.token}`
+/** Rows of each chain and token, in the order in which these first appear. */
+export const byToken = <T extends Of>(rows: readonly T[]): readonly (readonly [T, ...T[]])[] => {
+  const groups = new Map<string, [T, ...T[]]>()
+  for (const row of rows) {
+    const key = `${row.chainId} ${row.token}`
     const group = groups.get(key)
-    if (group === undefined) groups.set(key, [point])
-    else group.push(point)
+    if (group === undefined) groups.set(key, [row])
+    else group.push(row)
   }
   return [...groups.values()]
 }

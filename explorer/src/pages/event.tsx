@@ -12,10 +12,11 @@ import { shareOf, stateOf } from '../parts/events-table.tsx'
 import { Facts, Pill, Tile } from '../parts/facts.tsx'
 import { DepositsTable, PositionsTable } from '../parts/holdings.tsx'
 import { Empty, Read } from '../parts/state.tsx'
+import { useTitle } from '../parts/title.ts'
 import { Account, Amount, Rate, Time, Transaction } from '../parts/values.tsx'
 import { percentText, shareText, toNumber } from '../text/amount.ts'
 import { parseDecimal } from '../text/input.ts'
-import { chainText, termsText } from '../text/terms.ts'
+import { chainText, conditionText, termsText } from '../text/terms.ts'
 import { timeText } from '../text/time.ts'
 
 type EventRow = Row<'/v1/hedge/events'>
@@ -183,6 +184,7 @@ const Terms = ({ event }: Of) => (
 const Page = ({ event }: Of) => {
   const { chainId, id } = event
   const chain = useChainName(chainId)
+  useTitle(`Event ${id} on ${chain}: ${conditionText(event)}`)
   const [word, tone] = stateOf(event, event.stats?.triggered)
   const positions = useApi('/v1/hedge/positions', { chainId: `${chainId}`, eventId: `${id}`, limit: 10 } as never, {
     live: true,

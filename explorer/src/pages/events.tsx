@@ -4,6 +4,7 @@ import { useApi } from '../api/queries.ts'
 import { EventsTable } from '../parts/events-table.tsx'
 import { Pager, usePages } from '../parts/pager.tsx'
 import { Empty, Read } from '../parts/state.tsx'
+import { useTitle } from '../parts/title.ts'
 
 const states = {
   '': 'Any state',
@@ -37,6 +38,7 @@ const Choice = ({ label, value, choices, set }: ChoiceProps) => (
 
 /** All events, with filters that are in the address of the page. */
 export const EventsPage = () => {
+  useTitle('Events')
   const [search, setSearch] = useSearchParams()
   const pages = usePages()
   const of = (name: string): string => search.get(name) ?? ''

@@ -8,6 +8,7 @@ import { ActivityTable } from '../parts/activity.tsx'
 import { EventsTable } from '../parts/events-table.tsx'
 import { Tile } from '../parts/facts.tsx'
 import { Empty, Read } from '../parts/state.tsx'
+import { useTitle } from '../parts/title.ts'
 import { Amount } from '../parts/values.tsx'
 import { toNumber } from '../text/amount.ts'
 import { chainText } from '../text/terms.ts'
@@ -52,6 +53,7 @@ const TokenTotals = ({ points }: { readonly points: readonly [Point, ...Point[]]
 
 /** Totals per chain and token, open events and the latest activity. */
 export const HomePage = () => {
+  useTitle()
   const totals = useApi(
     '/v1/series',
     { interval: 'week', metric: lines.map(([, metric]) => metric).join(',') as 'liquidity' },

@@ -81,11 +81,35 @@ const columns: Readonly<Record<'time' | 'what' | 'of' | 'who' | 'amount' | 'tx',
   tx: { title: 'Transaction', cell: ({ chainId, txHash }) => <Transaction chainId={chainId} hash={txHash} /> },
 }
 
+/** What a wallet paid or received with the fee, instead of who paid how much. */
+const flow: Column<Row> = {
+  title: 'Paid or received',
+  number: true,
+  cell: ({ direction, netAmount, ...row }) =>
+    netAmount !== null &&
+    direction !== null && (
+      <>
+        <small>{direction === 'out' ? 'paid' : 'received'}</small> <Amount value={netAmount} of={row} />
+      </>
+    ),
+}
+
+const { time, what, of, tx } = columns
+const chain: Column<Row> = { title: 'Chain', cell: ({ chainId }) => chainId }
+const ofWallet = [time, what, of, flow, chain, tx]
+
+type Props = {
+  readonly rows: readonly Row[]
+  readonly label: string
+  /** All rows are of one wallet, which is not named in each. */
+  readonly oneWallet?: boolean
+}
+
 /** Activity, newest first. */
-export const ActivityTable = ({ rows, label }: { readonly rows: readonly Row[]; readonly label: string }) => (
+export const ActivityTable = ({ rows, label, oneWallet = false }: Props) => (
   <Table
     label={label}
-    columns={Object.values(columns)}
+    columns={oneWallet ? ofWallet : Object.values(columns)}
     rows={rows}
     keyOf={({ chainId, blockHash, logIndex }) => `${chainId} ${blockHash} ${logIndex}`}
   />

@@ -1,10 +1,10 @@
 import { Link } from 'wouter-preact'
+import { shortHex } from '../text/address.ts'
 import { amountText, compactAmount, exactAmount, rateText } from '../text/amount.ts'
-import { chainText } from '../text/terms.ts'
+import { type Token, unitOf } from '../text/money.ts'
 import { relativeText, timeText } from '../text/time.ts'
 
-/** What an amount is in: every row of the API has these fields. */
-export type Token = { readonly symbol: string | null; readonly decimals: number | null }
+export type { Token }
 
 type AmountProps = { readonly value: bigint; readonly of: Token; readonly symbol?: boolean; readonly short?: boolean }
 
@@ -14,7 +14,7 @@ type AmountProps = { readonly value: bigint; readonly of: Token; readonly symbol
  */
 export const Amount = ({ value, of, symbol = true, short = false }: AmountProps) => {
   const decimals = of.decimals ?? 0
-  const unit = of.decimals === null ? 'units' : chainText(of.symbol ?? '', 12)
+  const unit = unitOf(of)
   return (
     <span class="amount" title={`${exactAmount(value, decimals)} ${unit}`}>
       {short ? compactAmount(value, decimals) : amountText(value, decimals)}
@@ -31,8 +31,6 @@ export const Time = ({ at }: { readonly at: number }) => (
     {relativeText(at)}
   </time>
 )
-
-const shortHex = (hex: string): string => `${hex.slice(0, 6)}…${hex.slice(-4)}`
 
 /** An account, which leads to what it holds. */
 export const Account = ({ address }: { readonly address: string }) => (

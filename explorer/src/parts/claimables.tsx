@@ -1,0 +1,78 @@
+import type { Schemas } from 'fx-protection-client'
+import { Link } from 'wouter-preact'
+import { useChains } from '../api/chains.ts'
+import { claimPath, claims } from '../text/claims.ts'
+import { type Column, Table } from './table.tsx'
+import { Amount } from './values.tsx'
+
+type Claimable = Schemas['Portfolio']['claimables'][number]
+
+const columns: readonly Column<Claimable>[] = [
+  { title: 'What', cell: ({ kind }) => claims[kind].name },
+  {
+    title: 'Of',
+    cell: ({ kind, chainId, id }) => (
+      <Link href={`/${claims[kind].of}/${chainId}/${id}`}>
+        {claims[kind].of} {id}
+      </Link>
+    ),
+  },
+  { title: 'Amount', number: true, cell: (row) => <Amount value={row.amount} of={row} /> },
+  { title: 'Fee', number: true, cell: (row) => (row.fee === null ? 'not known' : <Amount value={row.fee} of={row} />) },
+  {
+    title: 'Is received',
+    number: true,
+    cell: (row) => (row.net === null ? 'not known' : <Amount value={row.net} of={row} />),
+  },
+]
+
+const claim: Column<Claimable> = {
+  title: 'Claim',
+  cell: (row) => (
+    <Link
+      class="button plain"
+      href={claimPath(row)}
+      aria-label={`Claim: ${claims[row.kind].name} of ${claims[row.kind].of} ${row.id}`}
+    >
+      Claim
+    </Link>
+  ),
+}
+
+type Props = {
+  readonly rows: readonly Claimable[]
+  /** Whether it can be claimed: what could be claimed in the past has no links. */
+  readonly now: boolean
+}
+
+/** What a wallet can claim, by chain, because one plan claims all of one chain. */
+export const Claimables = ({ rows, now }: Props) => {
+  const chains = useChains()
+  const ids = [...new Set(rows.map(({ chainId }) => chainId))]
+  return (
+    <>
+      {ids.map((chainId) => {
+        const name = chains.find((chain) => chain.chainId === chainId)?.name ?? `chain ${chainId}`
+        const own = rows.filter((row) => row.chainId === chainId)
+        return (
+          <section key={chainId} class="group">
+            <div class="bar">
+              <h3>{name}</h3>
+              {now && own.length > 1 && (
+                <Link class="button" href={`/act/claim-all?chainId=${chainId}`}>
+                  Claim all on {name}
+                </Link>
+              )}
+            </div>
+            <Table
+              label={`Can be claimed on ${name}`}
+              columns={now ? [...columns, claim] : columns}
+              rows={own}
+              keyOf={({ kind, id }) => `${kind} ${id}`}
+            />
+          </section>
+        )
+      })}
+    </>
+  )
+}
