@@ -1,17 +1,22 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/preact-query'
 import { useEffect } from 'preact/hooks'
 import { Route, Router, Switch, useLocation } from 'wouter-preact'
+import { guardLeaving } from './act/execution.ts'
 import { explorerPath } from './base.ts'
+import { ActPage } from './pages/act.tsx'
+import { ActionPage } from './pages/action.tsx'
 import { DepositPage } from './pages/deposit.tsx'
 import { EventPage } from './pages/event.tsx'
 import { EventsPage } from './pages/events.tsx'
 import { HomePage } from './pages/home.tsx'
 import { NotFoundPage } from './pages/not-found.tsx'
 import { PositionPage } from './pages/position.tsx'
+import { QuotePage } from './pages/quote.tsx'
 import { StatusPage } from './pages/status.tsx'
 import { TransactionPage } from './pages/transaction.tsx'
 import { WalletPage } from './pages/wallet.tsx'
 import { Layout } from './parts/layout.tsx'
+import { WalletButton } from './wallet/wallet-button.tsx'
 
 // The client repeats what can be repeated.
 const queries = new QueryClient({ defaultOptions: { queries: { retry: false, staleTime: 2_000 } } })
@@ -25,7 +30,7 @@ const useTop = (): void => {
 const Pages = () => {
   useTop()
   return (
-    <Layout account={null}>
+    <Layout account={<WalletButton />}>
       <Switch>
         <Route path="/" component={HomePage} />
         <Route path="/events" component={EventsPage} />
@@ -35,6 +40,9 @@ const Pages = () => {
         <Route path="/position/:chainId/:id">{(of) => <PositionPage key={`${of.chainId} ${of.id}`} {...of} />}</Route>
         <Route path="/deposit/:chainId/:id">{(of) => <DepositPage key={`${of.chainId} ${of.id}`} {...of} />}</Route>
         <Route path="/tx/:chainId/:hash">{(params) => <TransactionPage {...params} />}</Route>
+        <Route path="/quote" component={QuotePage} />
+        <Route path="/act" component={ActPage} />
+        <Route path="/act/:action">{(params) => <ActionPage {...params} />}</Route>
         <Route component={NotFoundPage} />
       </Switch>
     </Layout>
@@ -43,7 +51,7 @@ const Pages = () => {
 
 export const App = () => (
   <QueryClientProvider client={queries}>
-    <Router base={explorerPath}>
+    <Router base={explorerPath} aroundNav={guardLeaving}>
       <Pages />
     </Router>
   </QueryClientProvider>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { byToken } from '../../explorer/src/charts/by-token.ts'
-import { coinText, yieldText } from '../../explorer/src/text/amount.ts'
+import { weiText, yieldText } from '../../explorer/src/text/amount.ts'
 import { tokenOfLog } from '../../explorer/src/text/tokens.ts'
 import { claimableOf, holdingsOf } from '../../explorer/src/text/wallet.ts'
 
@@ -31,10 +31,10 @@ describe('the holdings of a wallet', () => {
 })
 
 describe('figures of wallets and transactions', () => {
-  it('show the fee of a transaction with eight decimals and never as 0', () => {
-    expect([97_731_000_684_117n, 1n, 0n, 2n * 10n ** 18n].map(coinText)).toEqual([
+  it('show the fee of a transaction with four significant digits', () => {
+    expect([97_731_000_684_117n, 1n, 0n, 2n * 10n ** 18n].map(weiText)).toEqual([
       '0.00009773',
-      '< 0.00000001',
+      '0.000000000000000001',
       '0',
       '2',
     ])

@@ -1,6 +1,6 @@
 import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/preact-query'
-import type { GetPath, GetResult, Params } from 'fx-protection-client'
-import { useEffect } from 'preact/hooks'
+import type { GetPath, GetResult, Params, PostPath, PostResult, RequestBody } from 'fx-protection-client'
+import { useEffect, useState } from 'preact/hooks'
 import { client } from './client.ts'
 import { noteRequest } from './requests.ts'
 
@@ -33,5 +33,46 @@ export const useApi = <P extends GetPath>(
     enabled,
     placeholderData: keepPreviousData,
     refetchInterval: live ? LIVE_MS : false,
+  })
+}
+
+/** How long a person pauses before what they typed is sent, in milliseconds. */
+const PAUSE_MS = 400
+
+/** A value as it was when it last stayed the same for a moment. */
+export const useSettled = <T>(value: T): T => {
+  const [settled, setSettled] = useState(value)
+  const key = JSON.stringify(value)
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), PAUSE_MS)
+    return () => clearTimeout(timer)
+  }, [key])
+  return settled
+}
+
+type PostOptions = {
+  /** Sends it again while the page is open, after this many milliseconds. */
+  readonly everyMs?: number
+}
+
+/**
+ * The answer of a POST of the API; `body` is null while there is nothing to ask for. An older answer stays while a new
+ * one is on its way: it is then a placeholder.
+ *
+ * @example const plan = usePost('/v1/plans/deposit', body, { everyMs: 15_000 })
+ */
+export const usePost = <P extends PostPath>(
+  path: P,
+  body: RequestBody<P> | null,
+  { everyMs }: PostOptions = {},
+): UseQueryResult<PostResult<P>> => {
+  const text = body === null ? null : JSON.stringify(body)
+  useEffect(() => (text === null ? undefined : noteRequest(path, {}, text)), [path, text])
+  return useQuery({
+    queryKey: [path, text],
+    queryFn: ({ signal }) => client.post(path, body as RequestBody<P>, { signal }),
+    enabled: text !== null,
+    placeholderData: keepPreviousData,
+    refetchInterval: everyMs ?? false,
   })
 }

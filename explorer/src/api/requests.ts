@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { serviceUrl } from '../base.ts'
 
-/** The GET requests behind the page that is shown, as URLs, with the number of parts that need each. */
+/** The requests behind the page that is shown, as commands, with the number of parts that need each. */
 const shown = new Map<string, number>()
 const listeners = new Set<() => void>()
 
@@ -23,29 +23,36 @@ export const urlOf = (path: string, params: object): string => {
   return `${serviceUrl}${url}${text && `?${text}`}`
 }
 
+/** The command that sends a request: a GET, or a POST of a JSON body. */
+export const commandOf = (path: string, params: object, body?: string): string => {
+  const url = `'${urlOf(path, params).replaceAll("'", '%27')}'`
+  if (body === undefined) return `curl -s ${url}`
+  return `curl -s ${url} -H 'content-type: application/json' -d '${body.replaceAll("'", "'\\''")}'`
+}
+
 /** Shows a request until the returned function is called. */
-export const noteRequest = (path: string, params: object): (() => void) => {
-  const url = urlOf(path, params)
-  shown.set(url, (shown.get(url) ?? 0) + 1)
+export const noteRequest = (path: string, params: object, body?: string): (() => void) => {
+  const command = commandOf(path, params, body)
+  shown.set(command, (shown.get(command) ?? 0) + 1)
   changed()
   return () => {
-    const left = (shown.get(url) ?? 1) - 1
-    if (left > 0) shown.set(url, left)
-    else shown.delete(url)
+    const left = (shown.get(command) ?? 1) - 1
+    if (left > 0) shown.set(command, left)
+    else shown.delete(command)
     changed()
   }
 }
 
-/** The URLs of the requests behind this page. */
+/** The commands of the requests behind this page. */
 export const useRequests = (): readonly string[] => {
-  const [urls, setUrls] = useState<readonly string[]>([])
+  const [commands, setCommands] = useState<readonly string[]>([])
   useEffect(() => {
-    const listener = (): void => setUrls([...shown.keys()])
+    const listener = (): void => setCommands([...shown.keys()])
     listeners.add(listener)
     listener()
     return () => {
       listeners.delete(listener)
     }
   }, [])
-  return urls
+  return commands
 }

@@ -9,7 +9,7 @@ import { Empty, Read } from '../parts/state.tsx'
 import { useTitle } from '../parts/title.ts'
 import { Account, Time, Transaction } from '../parts/values.tsx'
 import { isHash, shortHex } from '../text/address.ts'
-import { coinText } from '../text/amount.ts'
+import { weiText } from '../text/amount.ts'
 import { callParts, finalityText, logParts, type Part } from '../text/sentences.ts'
 import { chainText } from '../text/terms.ts'
 import { timeText } from '../text/time.ts'
@@ -192,7 +192,7 @@ const Summary = ({ tx, chain }: Of) => (
         ...(tx.fee === null
           ? []
           : ([
-              ['Fee', `${coinText(tx.fee.total)} ${chainText(chain?.symbol ?? '', 12)}`],
+              ['Fee', `${weiText(tx.fee.total)} ${chainText(chain?.symbol ?? '', 12)}`],
               ['Gas used', tx.fee.gasUsed.toLocaleString('en-GB')],
             ] as const)),
         ['Indexed', tx.indexed ? 'yes' : 'not yet: lists do not have it'],

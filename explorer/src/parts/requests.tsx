@@ -4,9 +4,9 @@ import { Scroll } from './scroll.tsx'
 
 /** The requests behind this page, as commands. */
 export const Requests = () => {
-  const urls = useRequests()
-  if (urls.length === 0) return null
-  const text = urls.map((url) => `curl -s '${url.replaceAll("'", '%27')}'`).join('\n')
+  const commands = useRequests()
+  if (commands.length === 0) return null
+  const text = commands.join('\n')
   return (
     <details class="requests">
       <summary>This page as curl</summary>

@@ -50,11 +50,12 @@ export const percentText = (percent: bigint): string => `${grouped(formatAmount(
 /** A rate of an amount (1e6 fixed point of one, as `premiumRate`): `2.3 %`. */
 export const shareText = (share: bigint): string => `${grouped(formatAmount(share, 4), 4)} %`
 
-/** An amount of the coin of a chain (18 decimals), with eight decimals and not as 0: `0.00009773`. */
-export const coinText = (wei: bigint): string => {
-  const short = grouped(formatAmount(wei, 18), 8)
-  return wei !== 0n && short === '0' ? '< 0.00000001' : short
-}
-
 /** A share (1e6 fixed point of one) as a percentage with two places: `6.27 %`. */
 export const yieldText = (share: bigint): string => percentText(share * 100n)
+
+/** An amount of coins in wei with four significant digits: `0.0005852`. */
+export const weiText = (wei: bigint): string => {
+  const [whole = '', fraction = ''] = formatAmount(wei, 18).split('.')
+  const zeros = /^0*/.exec(fraction)?.[0].length ?? 0
+  return grouped(`${whole}.${fraction}`, whole === '0' ? zeros + 4 : 4)
+}

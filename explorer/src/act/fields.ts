@@ -1,0 +1,154 @@
+import { parseDecimal } from '../text/input.ts'
+
+/** A value of a request body. */
+export type Value = string | number | boolean
+
+/** What a person typed, by the names of the fields. */
+export type Values = Readonly<Record<string, string | undefined>>
+
+export type Kind =
+  | 'chain'
+  | 'id'
+  | 'amount'
+  | 'rate'
+  | 'share'
+  | 'time'
+  | 'flag'
+  | 'choice'
+  | 'address'
+  | 'count'
+  | 'text'
+
+export type Field = {
+  readonly label: string
+  readonly kind: Kind
+  /** What the value means, where the label is not enough. */
+  readonly hint?: string
+  /** What the field has before a person changes it. */
+  readonly initial?: string
+  /** An empty field is left out of the request. */
+  readonly optional?: true
+  /** Shown on demand. */
+  readonly advanced?: true
+  /** Values and what they are called. */
+  readonly choices?: Readonly<Record<string, string>>
+  /** The smallest and the greatest number, or the most characters. */
+  readonly range?: readonly [number, number]
+}
+
+const yes = (text: string, other: string) => ({ true: text, false: other })
+
+/** The fields of all actions: one definition for each. */
+export const fields = {
+  chainId: { label: 'Chain', kind: 'chain' },
+  eventId: { label: 'Event', kind: 'id', hint: 'The number of the event on this chain.' },
+  positionId: { label: 'Position', kind: 'id', hint: 'The number of the position on this chain.' },
+  depositId: { label: 'Deposit', kind: 'id', hint: 'The number of the deposit on this chain.' },
+  amount: { label: 'Amount', kind: 'amount' },
+  notional: { label: 'Notional', kind: 'amount', hint: 'The amount that is protected.' },
+  initialLiquidity: { label: 'Liquidity', kind: 'amount', hint: 'What you put into the pool of the event.' },
+  price: { label: 'Settlement rate', kind: 'rate', hint: 'Only an oracle of the protocol may submit it.' },
+  pricing: {
+    ...{ label: 'Premium', kind: 'choice', initial: 'engine' },
+    choices: { engine: 'of the pricing engine', own: 'my own' },
+  },
+  name: { label: 'Name', kind: 'text', hint: 'A label for people.', range: [1, 256] },
+  underlying: { label: 'Pair', kind: 'text', hint: 'BASE/QUOTE, as USD/MXN.', range: [1, 256] },
+  strikeAbove: {
+    ...{ label: 'Pays when the rate', kind: 'flag', initial: 'true' },
+    choices: yes('rises above the strike', 'falls below the strike'),
+  },
+  strike: { label: 'Strike', kind: 'rate', hint: 'The rate at which the payout begins.' },
+  payoutCap: {
+    ...{ label: 'Cap', kind: 'rate', optional: true },
+    hint: 'The rate at which the payout stops growing. Empty, with a premium of your own: all or nothing.',
+  },
+  initialRate: { label: 'Rate today', kind: 'rate' },
+  premiumRate: { label: 'Premium in %', kind: 'share', hint: 'Of the notional.' },
+  expiry: { label: 'Expiry (UTC)', kind: 'time' },
+  paymentToken: { label: 'Token', kind: 'address', hint: 'The token of all amounts of the event.' },
+  token: { label: 'Token', kind: 'address', hint: 'The address of the token.' },
+  allowExternalLp: {
+    ...{ label: 'Deposits', kind: 'flag', initial: 'true' },
+    choices: yes('of everyone', 'of the creator only'),
+  },
+  poolOpen: {
+    ...{ label: 'The pool', kind: 'flag', initial: 'true' },
+    choices: yes('is open', 'is closed'),
+  },
+  signed: {
+    ...{ label: 'Signature of the engine', kind: 'choice', optional: true, advanced: true },
+    choices: { '': 'if it signs', true: 'required', false: 'none' },
+  },
+  approval: {
+    ...{ label: 'Approval', kind: 'choice', optional: true, advanced: true },
+    choices: { '': 'exactly the cost', unlimited: 'without a limit' },
+  },
+  deadlineSeconds: {
+    ...{ label: 'Time to sign in seconds', kind: 'count', optional: true, advanced: true, range: [1, 86_400] },
+    hint: 'The purchase fails after it; 600 when empty.',
+  },
+  maxCostBps: {
+    ...{ label: 'Cost may rise by (0.01 %)', kind: 'count', optional: true, advanced: true, range: [0, 10_000] },
+    hint: 'Basis points; 0 when empty.',
+  },
+} as const satisfies Readonly<Record<string, Field>>
+
+export type FieldName = keyof typeof fields
+
+/** The definition of a field. */
+export const fieldOf = (name: FieldName): Field => fields[name]
+
+type Reading = { readonly value: Value } | { readonly problem: string }
+
+const orProblem = (value: Value | null, problem: string): Reading => (value === null ? { problem } : { value })
+
+const decimal = (text: string, decimals: number, what: string): Reading =>
+  orProblem(parseDecimal(text, decimals)?.toString() ?? null, `${what} above 0 with at most ${decimals} decimals`)
+
+const wholeNumber = (text: string, [least, most]: readonly [number, number]): number | null => {
+  const number = /^\d{1,16}$/.test(text) ? Number(text) : -1
+  return number >= least && number <= most && Number.isSafeInteger(number) ? number : null
+}
+
+/** Unix seconds of a time as a browser writes it (`2027-03-03T14:05`), which is in UTC here. Null for anything else. */
+const secondsOf = (text: string): number | null => {
+  const seconds = /^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(text) ? Date.parse(`${text}:00Z`) / 1_000 : Number.NaN
+  return Number.isNaN(seconds) ? null : seconds
+}
+
+/** Unix seconds as a field for a time has them. */
+export const inputTime = (seconds: number): string => new Date(seconds * 1_000).toISOString().slice(0, 16)
+
+type Context = {
+  /** The decimals of the token of amounts; null while the token is not known. */
+  readonly decimals: number | null
+}
+
+const readers: Readonly<Record<Kind, (text: string, field: Field, context: Context) => Reading>> = {
+  chain: (text) => orProblem(wholeNumber(text, [1, 2_147_483_647]), 'a chain of the list'),
+  id: (text) => orProblem(wholeNumber(text, [0, Number.MAX_SAFE_INTEGER]), 'a whole number'),
+  amount: (text, _, { decimals }) =>
+    decimals === null ? { problem: '' } : decimal(text, decimals, 'an amount in whole tokens'),
+  rate: (text) => decimal(text, 6, 'a rate'),
+  share: (text) => decimal(text, 4, 'a percentage'),
+  time: (text) => orProblem(secondsOf(text)?.toString() ?? null, 'a day and a time'),
+  flag: (text) => orProblem(text === 'true' ? true : text === 'false' ? false : null, 'one of the choices'),
+  choice: (text, { choices = {} }) => orProblem(Object.hasOwn(choices, text) ? text : null, 'one of the choices'),
+  address: (text) => orProblem(/^0x[0-9a-fA-F]{40}$/.test(text) ? text : null, '0x and 40 hexadecimal digits'),
+  count: (text, { range = [0, 0] }) => orProblem(wholeNumber(text, range), `a whole number from ${range.join(' to ')}`),
+  text: (text, { range = [0, 0] }) =>
+    orProblem(text.length <= range[1] ? text : null, `at most ${range[1]} characters`),
+}
+
+/**
+ * A field as its value in a request body: amounts in units of the token, rates in 1e6 fixed point. Undefined for an
+ * empty optional field. An empty problem means that something is still missing, which is no mistake.
+ */
+export const readField = (name: FieldName, given: string | undefined, context: Context): Reading | undefined => {
+  const field = fieldOf(name)
+  const text = (given ?? field.initial ?? '').trim()
+  if (text === '') return field.optional ? undefined : { problem: '' }
+  const reading = readers[field.kind](text, field, context)
+  return 'problem' in reading && reading.problem !== '' ? { problem: `Expected ${reading.problem}.` } : reading
+}

@@ -1,0 +1,260 @@
+import { costOf, type Plan, type PostPath, type Schemas } from 'fx-protection-client'
+import { useEffect, useState } from 'preact/hooks'
+import { Link, useSearchParams } from 'wouter-preact'
+import { type ActionName, actions, bodyOf, fieldsOf, isAction } from '../act/actions.ts'
+import { type Execution, executeOnce, forgetExecution, isRunning, useExecution } from '../act/execution.ts'
+import { type Choices, FieldInput } from '../act/field-input.tsx'
+import { type FieldName, fieldOf, type Values } from '../act/fields.ts'
+import { PlanView } from '../act/plan-view.tsx'
+import { Progress } from '../act/progress.tsx'
+import { type EventRow, EventSubject, SubjectChoices, useEventOf } from '../act/subject.tsx'
+import { type Chain, useChains } from '../api/chains.ts'
+import { useApi, usePost, useSettled } from '../api/queries.ts'
+import { payoffOf } from '../charts/payoff.ts'
+import { PayoffChart } from '../charts/payoff-chart.tsx'
+import { Empty, Loading, Problem } from '../parts/state.tsx'
+import { parseDecimal } from '../text/input.ts'
+import { chainText } from '../text/terms.ts'
+import { useSession } from '../wallet/session.ts'
+import { chooseWallet } from '../wallet/wallet-button.tsx'
+import { NotFoundPage } from './not-found.tsx'
+
+/** How often an open plan is made again: its nonces, ids and amounts are those of a block. */
+const PLAN_MS = 15_000
+
+/** The most characters of a value in the address of the page. */
+const MOST_VALUE = 256
+
+const isAddress = (address: string): boolean => /^0x[0-9a-fA-F]{40}$/.test(address)
+
+/** The payment tokens of a chain, by address. */
+const tokensOf = (chain: Chain | undefined): Readonly<Record<string, string>> => ({
+  ...(chain && { [chain.usdc]: 'USDC' }),
+  ...(chain?.usdt && { [chain.usdt]: 'USDT' }),
+})
+
+type Token = { readonly symbol: string | null; readonly decimals: number | null }
+
+const paymentTokenOf = (chain: Chain | undefined, address: string | undefined): Token | undefined => {
+  const symbol = tokensOf(chain)[address ?? '']
+  const decimals = symbol && chain?.paymentDecimals[symbol as 'USDC']
+  return symbol === undefined || decimals === undefined ? undefined : { symbol, decimals: Number(decimals) }
+}
+
+/** The payoff of a purchase: of the plan when there is one. */
+const Payoff = ({ event, notional, plan }: { event: EventRow; notional: bigint; plan: Plan | undefined }) => {
+  const { data } = useApi('/v1/hedge/fees', { chainId: event.chainId })
+  if (data === undefined) return <Loading lines={6} />
+  const { premium, platformFee, total } = plan?.cost ?? {}
+  const cost =
+    premium != null && platformFee != null && total !== undefined
+      ? { premium, platformFee, total }
+      : costOf(event, notional, data.data)
+  return (
+    <section class="card">
+      <h2>What it pays</h2>
+      <PayoffChart event={event} payoff={payoffOf(event, notional, cost, data.data)} token={event} />
+    </section>
+  )
+}
+
+type SignProps = {
+  readonly plan: Plan
+  readonly isCurrent: boolean
+  readonly chain: Chain | undefined
+  readonly execution: Execution | null
+  readonly take: () => void
+}
+
+/** The button that signs a plan. */
+const Sign = ({ plan, isCurrent, chain, execution, take }: SignProps) => {
+  const session = useSession()
+  if (session.state !== 'connected')
+    return (
+      <button type="button" onClick={chooseWallet}>
+        Connect a wallet to sign
+      </button>
+    )
+  if (session.account.toLowerCase() !== plan.from.toLowerCase())
+    return (
+      <p>
+        The plan is for another account than that of the wallet.{' '}
+        <button type="button" class="small" onClick={take}>
+          Plan for {session.account.slice(0, 6)}…{session.account.slice(-4)}
+        </button>
+      </p>
+    )
+  const isReady = isCurrent && plan.executable && chain !== undefined && execution === null
+  return (
+    <button
+      type="button"
+      disabled={!isReady}
+      onClick={() => {
+        if (chain !== undefined) void executeOnce(plan, session, chain)
+      }}
+    >
+      {isRunning(execution) ? 'Under way…' : `Sign in ${session.wallet.name}`}
+    </button>
+  )
+}
+
+/** The values that the address of the page has for an action. */
+const valuesOf = (action: ActionName, search: URLSearchParams): Values =>
+  Object.fromEntries(
+    [...actions[action].fields, 'from'].flatMap((name) => {
+      const value = search.get(name)
+      return value === null ? [] : [[name, value.slice(0, MOST_VALUE)]]
+    }),
+  )
+
+/** Keeps the values in the address of the page, so that it can be shared. */
+const useShared = (values: Values): void => {
+  const [, setSearch] = useSearchParams()
+  const settled = useSettled(values)
+  useEffect(() => {
+    const given = Object.entries(settled).flatMap(([name, value]) => (value ? [[name, value] as [string, string]] : []))
+    setSearch(new URLSearchParams(given), { replace: true })
+  }, [settled])
+}
+
+const Form = ({ action }: { readonly action: ActionName }) => {
+  const { title, about, subject } = actions[action]
+  const [search] = useSearchParams()
+  const [values, setValues] = useState(() => valuesOf(action, search))
+  const set = (changed: Values): void => setValues((before) => ({ ...before, ...changed }))
+  useShared(values)
+  const session = useSession()
+  const execution = useExecution()
+  const running = isRunning(execution)
+  // What has ended on another page is not shown on this one.
+  useEffect(forgetExecution, [])
+
+  const chains = useChains()
+  const connected = session.state === 'connected' ? session : undefined
+  const known = chains.find(({ chainId }) => chainId === connected?.chainId) ?? chains[0]
+  const chainId = values.chainId ?? `${known?.chainId ?? ''}`
+  const chain = chains.find((each) => `${each.chainId}` === chainId)
+  const from = values.from ?? connected?.account ?? ''
+  const { event, isMissing } = useEventOf(chainId, subject === 'event' ? (values.eventId ?? '') : '')
+  const health = useApi('/v1/pricing/health', {}, { enabled: action === 'create-event' })
+
+  const firstToken = chain?.usdc ?? ''
+  const full: Values = { paymentToken: firstToken, token: firstToken, ...values, chainId }
+  const token: Token | undefined = subject === 'event' ? event : paymentTokenOf(chain, full.paymentToken)
+  const filled = bodyOf(action, full, token === undefined ? null : (token.decimals ?? 0))
+  const problems = 'problems' in filled ? filled.problems : {}
+  const body = 'body' in filled && isAddress(from) ? { ...filled.body, from } : null
+  const settled = useSettled(body)
+  const path = `/v1/plans/${action}` as PostPath
+  const made = usePost(path, settled as never, running ? {} : { everyMs: PLAN_MS })
+  const plan = settled === null ? undefined : (made.data as { readonly data: Plan } | undefined)?.data
+  const isCurrent = JSON.stringify(body) === JSON.stringify(settled) && !made.isPlaceholderData && made.error === null
+
+  const pairs: readonly Schemas['PricingHealth']['pairs'][number][] = health.data?.data.pairs ?? []
+  const isOfEngine = (values.pricing ?? 'engine') === 'engine'
+  const choices: Choices = {
+    chainId: Object.fromEntries(chains.map((each) => [`${each.chainId}`, each.name])),
+    paymentToken: tokensOf(chain),
+    token: tokensOf(chain),
+    ...(isOfEngine && pairs.length > 0 && { underlying: Object.fromEntries(pairs.map(({ pair }) => [pair, pair])) }),
+  }
+  const unitOf = (name: FieldName): string | undefined =>
+    fieldOf(name).kind === 'amount' && token ? chainText(token.symbol ?? 'tokens', 12) : undefined
+  const shown = fieldsOf(action, values)
+  const advanced = shown.filter((name) => fieldOf(name).advanced)
+  const inputOf = (name: FieldName) => (
+    <FieldInput
+      key={name}
+      name={name}
+      value={full[name] ?? fieldOf(name).initial ?? ''}
+      set={(value) => set({ [name]: value })}
+      choices={choices[name]}
+      problem={name === 'eventId' && isMissing ? 'This chain has no such event.' : problems[name]}
+      unit={unitOf(name)}
+      disabled={running}
+    />
+  )
+  const idField = subject && (`${subject}Id` as const)
+  const notional =
+    action === 'buy-protection' && event ? parseDecimal(values.notional ?? '', event.decimals ?? 0) : null
+
+  return (
+    <>
+      <p class="crumbs">
+        <Link href="/act">Act</Link> / {title}
+      </p>
+      <h1>{title}</h1>
+      <p class="lead">{about}</p>
+      <div class="columns">
+        <div>
+          <form class="card act-form" onSubmit={(submitted) => submitted.preventDefault()} aria-label={title}>
+            {shown.filter((name) => !fieldOf(name).advanced).map(inputOf)}
+            <div class={`field wide ${from !== '' && !isAddress(from) ? 'wrong' : ''}`}>
+              <label for="field-from">Wallet</label>
+              <input
+                id="field-from"
+                value={from}
+                maxLength={42}
+                placeholder="0x…"
+                spellcheck={false}
+                autocomplete="off"
+                disabled={running}
+                aria-describedby="field-from-hint"
+                onInput={({ currentTarget }) => set({ from: currentTarget.value.trim() || undefined })}
+              />
+              <small id="field-from-hint" class="hint">
+                {connected
+                  ? 'The account that signs. Another one can be simulated.'
+                  : 'Connect a wallet, or type an address to see what would happen.'}
+              </small>
+            </div>
+            {advanced.length > 0 && (
+              <details class="wide" open={advanced.some((name) => values[name])}>
+                <summary>Options</summary>
+                <div class="act-form">{advanced.map(inputOf)}</div>
+              </details>
+            )}
+          </form>
+          {idField && !values[idField] && (
+            <section class="card">
+              <h2>Choose {subject === 'event' ? 'an event' : `a ${subject}`}</h2>
+              <SubjectChoices
+                {...{ action, chainId, from }}
+                choose={(chosen, id) => set({ chainId: `${chosen}`, [idField]: `${id}` })}
+              />
+            </section>
+          )}
+          {event && <EventSubject event={event} />}
+          {event && notional !== null && (
+            <Payoff event={event} notional={notional} plan={isCurrent && plan?.action === action ? plan : undefined} />
+          )}
+        </div>
+        <section class={`card plan ${isCurrent ? '' : 'old'}`} aria-label="Plan" aria-busy={!isCurrent}>
+          <h2>What would happen</h2>
+          {made.error !== null && settled !== null && <Problem error={made.error} retry={() => void made.refetch()} />}
+          {execution !== null ? (
+            <>
+              <PlanView plan={execution.plan} />
+              <Progress execution={execution} />
+            </>
+          ) : plan !== undefined ? (
+            <>
+              <PlanView plan={plan} />
+              <div class="sign">
+                <Sign {...{ plan, isCurrent, chain, execution }} take={() => set({ from: undefined })} />
+              </div>
+            </>
+          ) : settled === null ? (
+            <Empty>Fill in the form to see what it costs, what changes, and whether it would succeed.</Empty>
+          ) : (
+            made.error === null && <Loading lines={8} />
+          )}
+        </section>
+      </div>
+    </>
+  )
+}
+
+/** An action as a form, with its simulation, until it is done. */
+export const ActionPage = ({ action }: { readonly action: string }) =>
+  isAction(action) ? <Form key={action} action={action} /> : <NotFoundPage />

@@ -1,0 +1,192 @@
+import { costOf, type Schemas } from 'fx-protection-client'
+import { useEffect, useState } from 'preact/hooks'
+import { Link, useSearchParams } from 'wouter-preact'
+import { rangeOf, readFields } from '../act/actions.ts'
+import { FieldInput } from '../act/field-input.tsx'
+import { fieldOf, inputTime, type Value, type Values } from '../act/fields.ts'
+import { useChains } from '../api/chains.ts'
+import { useApi, usePost, useSettled } from '../api/queries.ts'
+import { payoffOf } from '../charts/payoff.ts'
+import { PayoffChart } from '../charts/payoff-chart.tsx'
+import { Pill, Tile } from '../parts/facts.tsx'
+import { Empty, Loading, Problem } from '../parts/state.tsx'
+import { Amount, Rate } from '../parts/values.tsx'
+import { Breakdown } from '../quote/breakdown.tsx'
+import { cautions, chartRange, createLink, firstExpiry, firstRange, quoteFields, spotRequest } from '../quote/range.ts'
+import { shareText } from '../text/amount.ts'
+import { chainText } from '../text/terms.ts'
+import { relativeText } from '../text/time.ts'
+import { useSession } from '../wallet/session.ts'
+import { chooseWallet } from '../wallet/wallet-button.tsx'
+
+type Quote = Schemas['PricingQuote']
+type Read = Readonly<Record<string, Value>>
+
+/** Amounts of a quote are in whole tokens of any kind: they are shown like dollars. */
+const USD = { symbol: 'USD', decimals: 6 }
+
+/** Whether a quote is signed, and why not. */
+const Signature = ({ quote, isConnected }: { readonly quote: Quote; readonly isConnected: boolean }) => {
+  const { attestation, breakdown } = quote
+  if (attestation !== null)
+    return (
+      <p>
+        <Pill tone="good">signed</Pill> The protocol accepts this price until{' '}
+        {relativeText(Number(attestation.expiresAt))}. To create an event, the plan asks for a new signature.
+      </p>
+    )
+  return (
+    <p>
+      <Pill tone={isConnected ? 'warn' : 'plain'}>not signed</Pill>{' '}
+      {isConnected ? (
+        <>The engine does not sign it: {chainText(breakdown.attestation?.reason ?? 'it gives no reason', 300)}.</>
+      ) : (
+        <>
+          A quote is signed for the wallet that creates the event.{' '}
+          <button type="button" class="small plain" onClick={chooseWallet}>
+            Connect a wallet
+          </button>
+        </>
+      )}
+    </p>
+  )
+}
+
+const Price = ({ quote, read, chainId }: { readonly quote: Quote; readonly read: Read; readonly chainId: number }) => {
+  const fees = useApi('/v1/hedge/fees', { chainId })
+  const range = chartRange(read, quote.breakdown.spot)
+  const notional = BigInt(read.notional ?? 0)
+  if (fees.data === undefined) return <Loading lines={8} />
+  const cost = costOf({ premiumRate: quote.premiumRateFixed6 }, notional, fees.data.data)
+  const payoff = payoffOf(range, notional, cost, fees.data.data)
+  return (
+    <>
+      <div class="tiles">
+        <Tile name="Premium" note={`${shareText(quote.premiumRateFixed6)} of the notional`}>
+          <Amount value={cost.premium} of={USD} />
+        </Tile>
+        <Tile name="Pays at most">
+          <Amount value={payoff.most} of={USD} />
+        </Tile>
+        <Tile name="Rate today">
+          <Rate value={range.initialRate} />
+        </Tile>
+        <Tile name="Break-even at">{payoff.breakEven === null ? 'no rate' : <Rate value={payoff.breakEven} />}</Tile>
+      </div>
+      <PayoffChart event={range} payoff={payoff} token={USD} />
+    </>
+  )
+}
+
+/** A price of the engine for a range, with every number behind it. */
+export const QuotePage = () => {
+  const [search, setSearch] = useSearchParams()
+  const [values, setValues] = useState<Values>(() =>
+    Object.fromEntries(
+      quoteFields.flatMap((name) => (search.has(name) ? [[name, search.get(name)?.slice(0, 64)]] : [])),
+    ),
+  )
+  const [expiry] = useState(() => firstExpiry(Date.now() / 1_000))
+  const set = (changed: Values): void => setValues((before) => ({ ...before, ...changed }))
+  const session = useSession()
+  const chains = useChains()
+  const health = useApi('/v1/pricing/health', {})
+  const pairs = health.data?.data.pairs ?? []
+  const firstPair = pairs.find(({ stale }) => stale !== true)?.pair ?? pairs[0]?.pair
+  const pair = values.underlying ?? firstPair ?? ''
+  const spot = usePost('/v1/pricing/quote', pair === '' || values.strike ? null : spotRequest(pair, expiry))
+  const rate = spot.isPlaceholderData ? undefined : spot.data?.data.breakdown.spot
+  const chain = chains.find(({ chainId }) => `${chainId}` === values.chainId) ?? chains[0]
+  const full: Values = {
+    ...{ notional: '10000', expiry: inputTime(expiry) },
+    ...(rate !== undefined && firstRange(rate, values.strikeAbove !== 'false')),
+    ...values,
+    ...{ underlying: pair, chainId: `${chain?.chainId ?? ''}` },
+  }
+  const filled = readFields(quoteFields, full, USD.decimals, () => true)
+  const problems = 'problems' in filled ? filled.problems : {}
+  const read = 'read' in filled ? filled.read : null
+  const creator = session.state === 'connected' ? session.account : undefined
+  const signing = chain && creator && { chainId: chain.chainId, diamondAddress: chain.diamond, creator }
+  const body = read && { ...rangeOf(read, USD.decimals), ...signing }
+  const settled = useSettled({ body, read })
+  const made = usePost('/v1/pricing/quote', settled.body)
+  const isCurrent = JSON.stringify(body) === JSON.stringify(settled.body) && !made.isPlaceholderData
+  const quote = settled.body === null || made.error !== null || made.isPlaceholderData ? undefined : made.data?.data
+
+  const settledValues = useSettled(values)
+  useEffect(() => {
+    const given = Object.entries(settledValues).flatMap(([name, value]) =>
+      value ? [[name, value] as [string, string]] : [],
+    )
+    setSearch(new URLSearchParams(given), { replace: true })
+  }, [settledValues])
+
+  const choices = {
+    chainId: Object.fromEntries(chains.map(({ chainId, name }) => [`${chainId}`, name])),
+    underlying: Object.fromEntries(
+      pairs.map((each) => [each.pair, each.stale === true ? `${each.pair} (old rates)` : each.pair]),
+    ),
+  }
+  return (
+    <>
+      <h1>Quote</h1>
+      <p class="lead">
+        What protection against a rate is worth, by the pricing engine. The payout grows from the strike to the cap.
+      </p>
+      <div class="columns">
+        <form class="card act-form" onSubmit={(submitted) => submitted.preventDefault()} aria-label="Quote">
+          {health.error !== null && <Problem error={health.error} retry={() => void health.refetch()} />}
+          {quoteFields.map((name) => (
+            <FieldInput
+              key={name}
+              name={name}
+              value={full[name] ?? fieldOf(name).initial ?? ''}
+              set={(value) =>
+                set({
+                  [name]: value,
+                  // Another pair or direction has another range.
+                  ...((name === 'underlying' || name === 'strikeAbove') && { strike: undefined, payoutCap: undefined }),
+                })
+              }
+              choices={name === 'chainId' || name === 'underlying' ? choices[name] : undefined}
+              problem={problems[name]}
+              disabled={false}
+            />
+          ))}
+          <p class="actions wide">
+            <Link class="button" href={createLink(full)}>
+              Create an event with these terms
+            </Link>
+          </p>
+        </form>
+        <section class={`card plan ${isCurrent ? '' : 'old'}`} aria-label="Price" aria-busy={!isCurrent}>
+          <h2>The price</h2>
+          {made.error !== null && settled.body !== null ? (
+            <Problem error={made.error} retry={() => void made.refetch()} />
+          ) : quote !== undefined && settled.read !== null && chain !== undefined ? (
+            <>
+              <Price quote={quote} read={settled.read} chainId={chain.chainId} />
+              <Signature quote={quote} isConnected={creator !== undefined} />
+              {cautions(quote.breakdown).map((text) => (
+                <p key={text} class="caution">
+                  <Pill tone="warn">data</Pill> {text}
+                </p>
+              ))}
+            </>
+          ) : read === null && rate === undefined ? (
+            <Empty>Fill in the form to get a price.</Empty>
+          ) : (
+            <Loading lines={8} />
+          )}
+        </section>
+      </div>
+      {quote !== undefined && (
+        <section class="card">
+          <h2>How it is priced</h2>
+          <Breakdown value={quote.breakdown} />
+        </section>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,44 @@
+import type { ComponentChildren } from 'preact'
+import { chainText } from '../text/terms.ts'
+import { keyText } from './range.ts'
+
+/** The most entries of an object, and the deepest one, that are shown. */
+const MOST = 60
+const DEEPEST = 4
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
+
+const valueText = (value: unknown): string => {
+  if (value === null) return 'none'
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  if (typeof value === 'number') return Number.isInteger(value) ? `${value}` : `${Number(value.toPrecision(8))}`
+  return chainText(String(value), 400)
+}
+
+const rowsOf = (value: object, depth: number): ComponentChildren => {
+  const entries = Object.entries(value).slice(0, MOST)
+  const plain = entries.filter(([, each]) => !isObject(each))
+  const nested = entries.filter(([, each]) => isObject(each))
+  return (
+    <>
+      <dl class="facts">
+        {plain.map(([key, each]) => (
+          <div key={key}>
+            <dt>{keyText(key)}</dt>
+            <dd>{valueText(each)}</dd>
+          </div>
+        ))}
+      </dl>
+      {depth < DEEPEST &&
+        nested.map(([key, each]) => (
+          <details key={key} class="nested">
+            <summary>{keyText(key)}</summary>
+            {rowsOf(each as object, depth + 1)}
+          </details>
+        ))}
+    </>
+  )
+}
+
+/** Every number that a price follows from: nested values open on demand. */
+export const Breakdown = ({ value }: { readonly value: object }) => <div class="breakdown">{rowsOf(value, 0)}</div>
