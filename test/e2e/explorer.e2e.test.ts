@@ -1,0 +1,194 @@
+import type { Page } from 'puppeteer-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createAccounts } from '../../src/sandbox/story/accounts.ts'
+import { startBrowser } from '../support/browser.ts'
+import { explorerPages } from '../support/explorer-pages.ts'
+import { inspectPage, openPage } from '../support/inspect-page.ts'
+import { type SandboxProcess, startSandboxProcess } from '../support/sandbox-process.ts'
+import { createWalletProvider } from '../support/wallet-provider.ts'
+
+/** Base has an event 9 that is open, and the wallet of the journeys. */
+const chainId = 8453
+const event = { chainId, id: 9 } as const
+
+let sandbox: SandboxProcess
+let opened: Awaited<ReturnType<typeof startBrowser>>
+beforeAll(async () => {
+  const starting = startSandboxProcess(['--quiet'])
+  opened = await startBrowser()
+  sandbox = await starting
+})
+afterAll(async () => {
+  await opened?.close()
+  const { code, left } = await sandbox.stop('SIGTERM')
+  expect({ code, left }, sandbox.output()).toEqual({ code: 0, left: [] })
+})
+
+/** What a page complained about: errors of scripts, and what its policy refused. */
+const complaints: string[] = []
+
+const openTab = async (path: string): Promise<Page> => {
+  const tab = await opened.browser.newPage()
+  await tab.setViewport({ width: 1280, height: 900 })
+  tab.on('pageerror', (error) => complaints.push(String(error)))
+  tab.on('console', (message) => {
+    if (message.type() === 'error' && !/status of 4/.test(message.text())) complaints.push(message.text())
+  })
+  await tab.goto(`${sandbox.url}${path}`)
+  return tab
+}
+
+/** A control by its role and name, also inside of the sandbox's panel. */
+const named = (role: string, name: string): string => `::-p-aria([name="${name}"][role="${role}"])`
+const press = (tab: Page, name: string, role = 'button'): Promise<void> => tab.locator(named(role, name)).click()
+const type = (tab: Page, label: string, text: string): Promise<void> => tab.locator(named('textbox', label)).fill(text)
+const sees = (tab: Page, text: string): Promise<unknown> => tab.locator(`::-p-text(${text})`).wait()
+
+const read = async (path: string) => (await (await fetch(`${sandbox.url}${path}`)).json()).data
+
+/** The payouts that the chart of the page shows, by rate. */
+const plotted = async (tab: Page): Promise<readonly (readonly [rate: string, payout: string])[]> => {
+  await tab.locator('.payoff path.line').wait()
+  const points = await tab.$eval('.payoff path.line', (path) => path.getAttribute('data-points') ?? '')
+  return points.split(' ').map((point) => point.split(':') as [string, string])
+}
+
+test('a newcomer finds an event, buys, settles, claims, and downloads the activity', async () => {
+  const tab = await openTab('/')
+  await tab.locator('a[href^="explorer"]').click()
+  await tab.locator(`a[href$="/event/${chainId}/${event.id}"]`).click()
+  await sees(tab, 'Pays if USD/MXN above 19.2')
+
+  const notional = 10_000_000_000n
+  for (const [rate, payout] of await plotted(tab)) {
+    const path = `/v1/hedge/quote-payout/${chainId}/${event.id}?hypoSettlement=${rate}&notional=${notional}`
+    expect(payout, `the payout at ${rate}`).toBe(await read(path))
+  }
+
+  await press(tab, 'Connect a wallet')
+  await press(tab, 'Sandbox wallet')
+  await press(tab, 'Buy protection', 'link')
+  await type(tab, 'Notional in USDC', '1,000')
+  await press(tab, 'Sign in Sandbox wallet')
+  const bought = await tab.locator('.progress a[href*="/position/"]').waitHandle()
+  const positionId = Number((await bought.evaluate((link) => link.getAttribute('href')))?.split('/').at(-1))
+  const path = `/v1/hedge/positions/${chainId}/${positionId}`
+  expect(await read(path)).toMatchObject({ eventId: event.id, notional: '1000000000' })
+  await bought.evaluate((link) => (link as HTMLElement).click())
+  await sees(tab, 'active')
+
+  // The panel follows the event of the page.
+  await tab.locator('a[href$="/event/8453/9"]').click()
+  await press(tab, 'Sandbox')
+  await press(tab, 'Advance to its expiry')
+  await tab.locator(named('button', 'Settle')).wait()
+  await type(tab, 'Settlement rate', '20')
+  await press(tab, 'Settle')
+  await sees(tab, 'it pays out')
+  await press(tab, 'Sandbox')
+
+  const { hedger } = await read(path)
+  await tab.goto(`${sandbox.url}/explorer/position/${chainId}/${positionId}`)
+  await tab.locator(`a[href*="/act/claim-payout"]`).click()
+  await press(tab, 'Sign in Sandbox wallet')
+  await sees(tab, 'Done.')
+  expect(await read(path)).toMatchObject({ claimed: true, statusText: 'claimed' })
+
+  await tab.goto(`${sandbox.url}/explorer/wallet/${hedger}`)
+  await sees(tab, 'Payout claimed')
+  const file = await tab.$eval('a[href*="/v1/activity"][href*="csv"]', (link) => (link as HTMLAnchorElement).href)
+  const rows = (await (await fetch(file)).text()).split('\n')
+  expect(rows.some((row) => row.includes('payout.claimed') && row.includes(String(positionId)))).toBe(true)
+  await tab.close()
+})
+
+describe('a wallet that announces itself (EIP-6963)', () => {
+  const account = createAccounts().users[3]?.account
+  if (account === undefined) throw new Error('the sandbox has no such account')
+
+  /** A page of an event to buy, with a wallet connected. */
+  const connect = async (options: {
+    readonly batches?: boolean
+    readonly atomic?: boolean
+    readonly rejects?: boolean
+  }) => {
+    const wallet = createWalletProvider({ node: sandbox.rpcUrls[chainId] ?? '', account, ...options })
+    const tab = await opened.browser.newPage()
+    await tab.exposeFunction('askWallet', async (call: { readonly method: string }) => {
+      try {
+        return { result: await wallet.request(call as never) }
+      } catch (error) {
+        return { error: { code: Object(error).code ?? -32_603, message: String(Object(error).message) } }
+      }
+    })
+    await tab.evaluateOnNewDocument(`
+      const provider = { on() {}, removeListener() {}, request: async (call) => {
+        const { result, error } = await window.askWallet(call)
+        if (error) throw Object.assign(new Error(error.message), { code: error.code })
+        return result
+      } }
+      const detail = Object.freeze({ provider, info: Object.freeze({ uuid: 'u', rdns: 'test.wallet', name: 'Test <b>wallet', icon: 'data:image/svg+xml,<svg xmlns="http://www.w3.org/2000/svg"/>' }) })
+      const announce = () => window.dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail }))
+      window.addEventListener('eip6963:requestProvider', announce)
+      announce()
+    `)
+    await tab.goto(`${sandbox.url}/explorer/act/buy-protection?chainId=${chainId}&eventId=11`)
+    await press(tab, 'Connect a wallet')
+    await press(tab, 'Test <b>wallet')
+    await type(tab, 'Notional in USDC', '500')
+    await press(tab, 'Sign in Test <b>wallet')
+    return { tab, wallet }
+  }
+
+  test('and batches gets the steps as one batch', async () => {
+    const { tab, wallet } = await connect({ batches: true })
+    await sees(tab, 'Done.')
+    expect(wallet.requested.filter((method) => method === 'wallet_sendCalls')).toHaveLength(1)
+    expect(wallet.requested).not.toContain('eth_sendTransaction')
+    await tab.close()
+  })
+
+  test('and rejects is asked once, and the page explains how to go on', async () => {
+    const { tab, wallet } = await connect({ rejects: true })
+    await sees(tab, 'You declined the request in the wallet.')
+    await tab.locator(named('button', 'Try again')).wait()
+    expect(wallet.requested.filter((method) => method === 'eth_sendTransaction')).toHaveLength(1)
+    await tab.close()
+  })
+})
+
+/** The most of the first page without viem, compressed. */
+const BUDGET = 150_000
+
+test('the first page loads at most 150 KB, and viem when a wallet connects', async () => {
+  const tab = await openTab('/explorer')
+  await sees(tab, 'Open events')
+  const sizeOf = () =>
+    tab.evaluate(() =>
+      performance
+        .getEntriesByType('resource')
+        .filter(({ name }) => name.includes('/explorer/assets/'))
+        .reduce((bytes, entry) => bytes + (entry as PerformanceResourceTiming).encodedBodySize, 0),
+    )
+  const first = await sizeOf()
+  await press(tab, 'Connect a wallet')
+  await press(tab, 'Sandbox wallet')
+  await tab.locator(`::-p-aria([role="button"]):not([aria-label="Connect a wallet"])`).wait()
+  console.log(`explorer: the first page has ${first} bytes of ${BUDGET}, and ${await sizeOf()} with a wallet`)
+  expect(first).toBeGreaterThan(10_000)
+  expect(first).toBeLessThan(BUDGET)
+  await tab.close()
+})
+
+test.each(Object.entries(explorerPages))('the page %s is readable and has no serious violation', async (_, path) => {
+  const tab = await opened.browser.newPage()
+  for (const width of [1280, 390]) {
+    await openPage(tab, `${sandbox.url}${path}`, width)
+    expect(await inspectPage(tab)).toEqual({ tooWide: false, violations: [] })
+  }
+  await tab.close()
+})
+
+test('no page had an error of a script, and none broke its policy', () => {
+  expect(complaints).toEqual([])
+})
