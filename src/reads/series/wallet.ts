@@ -2,6 +2,7 @@ import type { Address } from 'viem'
 import type { Block } from '../../chain/rpc/requests.ts'
 import { invalidField } from '../../lib/errors.ts'
 import { max, min } from '../../lib/fixed.ts'
+import { createTally } from '../../lib/tally.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import { kinds } from '../../protocol/entities.ts'
 import { foldsAt } from '../../protocol/history/history.ts'
@@ -36,6 +37,8 @@ const heldBy = async (sources: ListSources, wallet: Address, blocks: Blocks): Pr
   const query = { wallets: [wallet], chains, activeOnly: false, include: [], limit, sums: false }
   const { holdings, parse } = await sources.lists.portfolios.of(query)
   const byEvent = new Map<string, Held>()
+  const rows = createTally<string>()
+  let isTooMany = false
   for (const kind of kinds) {
     await requireAllDated(sources, kind, blocks)
     for (const cells of holdings[kind]) {
@@ -44,12 +47,14 @@ const heldBy = async (sources: ListSources, wallet: Address, blocks: Blocks): Pr
       const held = byEvent.get(`${chainId} ${eventId}`) ?? { chainId, eventId, holdings: [] }
       byEvent.set(`${chainId} ${eventId}`, held)
       held.holdings.push({ kind, holding })
+      rows.add(`${chainId} ${kind}`, 1)
+      isTooMany ||= rows.of(`${chainId} ${kind}`) > MAX_HOLDINGS
     }
   }
-  if (byEvent.size > MAX_EVENTS || kinds.some((kind) => holdings[kind].length >= limit))
+  if (byEvent.size > MAX_EVENTS || isTooMany)
     throw invalidField(
       'addr',
-      `expected a wallet with entities of at most ${MAX_EVENTS} events: read its activity instead`,
+      `expected a wallet with entities of at most ${MAX_EVENTS} events, and at most ${MAX_HOLDINGS} of a kind on a chain: read its activity instead`,
     )
   return [...byEvent.values()]
 }
