@@ -160,6 +160,24 @@ test('what is not final enough is not summed, and nothing while the ledger lacks
   expect((await stored()).length).toBeGreaterThan(0)
 })
 
+test('the past of an event is known while only logs from before its creation are lacking', async () => {
+  const id = life.eventIds().at(-1) ?? 1n
+  const event = async () => (await api.sources.history.events(8453, [id]))[0]
+  const { fact, completeTo } = (await event()) ?? {}
+  const created = fact?.blockNumber ?? 0n
+  const isKnown = async (unreadTo: bigint, isOfLedger: boolean) => {
+    const gap = sql`INSERT INTO log_gaps (chain_id, from_block, to_block, unread_to, ledger_only)
+      VALUES (8453, 0, ${created}, ${unreadTo}, ${isOfLedger})`
+    await api.database.run((handle) => handle.execute(gap))
+    const known = (await event())?.completeTo === completeTo
+    await api.database.run((handle) => handle.execute(sql`DELETE FROM log_gaps`))
+    return known
+  }
+  expect([await isKnown(created - 1n, true), await isKnown(created, true)]).toEqual([true, false])
+  // Above the unread blocks of another gap, rows may still lack their log.
+  expect(await isKnown(created - 1n, false)).toBe(false)
+})
+
 test('a repair makes the sums of its day and of later ones again, and a rollback undoes them exactly', async () => {
   await sumAll(1_000)
   const summed = await stored()

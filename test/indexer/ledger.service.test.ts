@@ -67,7 +67,8 @@ const gaps = async () =>
   (await rowsOf(database, 'SELECT from_block, to_block, unread_to, ledger_only FROM log_gaps ORDER BY from_block')).map(
     (row) => `${row.from_block}..${row.to_block} to ${row.unread_to}${row.ledger_only === true ? ' ledger only' : ''}`,
   )
-const completeTo = async () => {
+/** The block up to which each log is in the ledger or in a gap. */
+const knownTo = async () => {
   const number = (await cursor())?.ledger_number
   return number === null ? null : Number(number)
 }
@@ -143,7 +144,7 @@ test('a reorg removes the rows of orphaned blocks and of no other one, and those
   fake.mine(['Unpaused', { by: WALLET }])
   await reachHead()
   expect(await rows()).toEqual([...all.slice(0, 3), `4 0 ${ledgerTypes['protocol.unpaused'].code}`])
-  expect(await completeTo()).toBe(4)
+  expect(await knownTo()).toBe(4)
   expect(await differences()).toEqual([])
 })
 
@@ -215,7 +216,7 @@ test('logs that a node left out with that of an event are rows once they are rea
     clock.now += 500
   }
   expect(await rows()).toEqual([`1 0 1`, `2 1 ${ledgerTypes['protocol.paused'].code}`])
-  expect([await gaps(), await completeTo()]).toEqual([['1..2 to 2'], 1])
+  expect([await gaps(), await knownTo()]).toEqual([['1..2 to 2'], 2])
   fake.state.hides = () => false
   const since = await database.run(newestChange)
   await fill()
@@ -223,7 +224,7 @@ test('logs that a node left out with that of an event are rows once they are rea
   const found = ['event 1 activity', 'event 2 activity', ofWallet(await creatorOf(2))]
   expect(await fedSince(since)).toEqual(expect.arrayContaining(found))
   expect(await numbered('ledger')).toEqual(expect.arrayContaining(['2 0', '2 1']))
-  expect([await gaps(), await completeTo(), await differences()]).toEqual([[], 2, []])
+  expect([await gaps(), await knownTo(), await differences()]).toEqual([[], 2, []])
 })
 
 describe('an index that a build without a ledger', () => {
@@ -250,12 +251,12 @@ describe('an index that a build without a ledger', () => {
     })
     await createLogGaps({ chain: fake.chain, database, log, now: () => clock.now }).fill(stop.signal)
     expect(asked).toEqual([9n, 7n])
-    expect([await gaps(), await completeTo()]).toEqual([['0..10 to 6 ledger only'], -1])
+    expect([await gaps(), await knownTo()]).toEqual([['0..10 to 6 ledger only'], 10])
     const state = () => database.run((handle) => readLedgerState(handle, CHAIN))
     expect(await state()).toEqual({ completeFrom: 7n, unreadBlocks: 7n })
     await fill()
     expect(await rows()).toEqual(all)
-    expect([await gaps(), await completeTo(), await differences()]).toEqual([[], 10, []])
+    expect([await gaps(), await knownTo(), await differences()]).toEqual([[], 10, []])
     expect(await state()).toEqual({ completeFrom: null, unreadBlocks: 0n })
     expect(await rowsOf(database, 'SELECT * FROM refresh_queue')).toEqual([])
     expect(await rowsOf(database, `SELECT key FROM feed WHERE seq > ${since}`)).toEqual([])
@@ -267,14 +268,57 @@ describe('an index that a build without a ledger', () => {
 
   test('continued lacks only the blocks that it wrote', async () => {
     await rowsOf(database, 'DELETE FROM ledger WHERE block_number > 6; UPDATE cursors SET ledger_number = 6')
+    fake.mine(['RateSubmitted', { eventId: 1n }])
+    await reachHead()
+    expect(await knownTo()).toBe(6)
     await fill()
-    expect([await gaps(), await completeTo(), await differences()]).toEqual([[], 10, []])
+    expect([await gaps(), await knownTo(), await differences()]).toEqual([[], 11, []])
     expect(
       fake
         .sent()
         .flat()
         .filter((text) => text.startsWith('logs')),
     ).not.toContain('logs 5..6')
+  })
+
+  test('continued during the fill lacks those blocks too, which become a gap of their own', async () => {
+    await rowsOf(database, 'DELETE FROM ledger; UPDATE cursors SET ledger_number = NULL')
+    const stop = new AbortController()
+    const { logs } = fake.chain
+    Object.assign(fake.chain, {
+      logs: (span: { readonly from: bigint; readonly upTo: bigint }) => {
+        stop.abort()
+        return logs(span)
+      },
+    })
+    await createLogGaps({ chain: fake.chain, database, log, now: () => clock.now }).fill(stop.signal)
+    expect(await gaps()).toEqual(['0..10 to 8 ledger only'])
+    fake.mine(['Paused', { by: WALLET }])
+    fake.mine(['RateSubmitted', { eventId: 1n }])
+    await reachHead()
+    // Such a build writes no rows, and moves the cursor without the columns that it does not know.
+    await rowsOf(database, 'DELETE FROM ledger WHERE block_number > 10; UPDATE cursors SET ledger_number = 10')
+    const state = () => database.run((handle) => readLedgerState(handle, CHAIN))
+    expect(await state()).toMatchObject({ completeFrom: 13n })
+    await createLogGaps({ chain: fake.chain, database, log, now: () => clock.now }).fill(AbortSignal.abort())
+    expect([await gaps(), await knownTo()]).toEqual([['0..10 to 8 ledger only', '11..12 to 12 ledger only'], 12])
+    fake.mine(['Unpaused', { by: WALLET }])
+    await reachHead()
+    expect([await knownTo(), await state()]).toEqual([13, { completeFrom: 13n, unreadBlocks: 11n }])
+    Object.assign(fake.chain, { logs })
+    await fill()
+    expect([await gaps(), await knownTo(), await differences()]).toEqual([[], 13, []])
+    expect(await state()).toEqual({ completeFrom: null, unreadBlocks: 0n })
+  })
+
+  test('rolled back before this one does is made again', async () => {
+    await rowsOf(database, 'UPDATE cursors SET ledger_number = NULL')
+    fake.reorg(8n)
+    fake.pass(4)
+    await reachHead()
+    expect(await knownTo()).toBe(null)
+    await fill()
+    expect([await gaps(), await knownTo(), await differences()]).toEqual([[], 12, []])
   })
 
   test('rolled back loses the rows of orphaned blocks, and the new ones are written meanwhile', async () => {
@@ -288,7 +332,7 @@ describe('an index that a build without a ledger', () => {
     fake.mine(['RateSubmitted', { eventId: 1n }])
     await reachHead()
     await fill()
-    expect([await gaps(), await completeTo(), await differences()]).toEqual([[], 11, []])
+    expect([await gaps(), await knownTo(), await differences()]).toEqual([[], 11, []])
   })
 })
 

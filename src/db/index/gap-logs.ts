@@ -14,7 +14,7 @@ import type { Database } from '../pool.ts'
 import type { StoredBlock } from '../stored.ts'
 import { completeFees, insertFees } from './fees.ts'
 import { idsIn, writeHints } from './hints.ts'
-import { completeLedger, type LedgerRow, newsIn, numberRows, putLedger, touchedByRows } from './ledger.ts'
+import { type LedgerRow, newsIn, numberRows, putLedger, touchedByRows } from './ledger.ts'
 import { deferGap, fillRows, isSameGap, type LogGap, shortenGap } from './log-gaps.ts'
 import { byKind, holdAnchor } from './progress.ts'
 import { lockRefreshQueue } from './refresh-queue.ts'
@@ -66,7 +66,6 @@ export const storeGapLogs = (
     const settled = idsIn(logs.hints, 'event')
     if ((await fillSettlements(handle, chainId, settled)) > 0) touched.push(touching(settlementsScope))
     const lacks = await shortenGap(handle, gap, logs.from)
-    await completeLedger(handle, chainId)
     const all = union([...touched, await completeFees(handle, chainId)])
     const news = gap.ledgerOnly ? [] : newsIn(added, all)
     await numberRows(handle, chainId, news, await announce(handle, chainId, all, news.length))
@@ -78,6 +77,5 @@ export const markAbsent = (database: Pick<Database, 'transaction'>, gap: LogGap)
   database.transaction(async (handle) => {
     await lockRefreshQueue(handle, gap.chainId)
     await deferGap(handle, gap, { state: 'absent' })
-    await completeLedger(handle, gap.chainId)
     await announce(handle, gap.chainId, await completeFees(handle, gap.chainId))
   })

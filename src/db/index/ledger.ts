@@ -11,7 +11,6 @@ import { feedFloors } from '../schema/feed.ts'
 import { cursors } from '../schema/index-state.ts'
 import { ledger } from '../schema/ledger.ts'
 import { entityTables, type FactRow, rowsById } from '../stored.ts'
-import { hasGap } from './log-gaps.ts'
 import { forgetSums } from './totals.ts'
 import type { Dated } from './write.ts'
 
@@ -169,15 +168,4 @@ export const numberRows = async (
   await handle.execute(sql`UPDATE ${ledger} AS l SET seq = given.seq FROM ${source} AS given (block_number, log_index, seq)
     WHERE l.chain_id = ${chainId} AND l.block_number = given.block_number AND l.log_index = given.log_index
       AND EXISTS (SELECT FROM ${feedFloors} WHERE chain_id = ${chainId} AND seq IS NOT NULL)`)
-}
-
-/**
- * Moves the block up to which the ledger is complete to the cursor when the logs of every block below it were read. The
- * transaction must hold the lock of the refresh queue, so that no step moves the cursor.
- */
-export const completeLedger = async (handle: Handle, chainId: ChainId): Promise<void> => {
-  await handle
-    .update(cursors)
-    .set({ ledgerNumber: cursors.blockNumber })
-    .where(and(eq(cursors.chainId, chainId), sql`NOT ${hasGap(chainId)}`))
 }

@@ -24,7 +24,10 @@ export type GapRange = { readonly from: bigint; readonly to: bigint }
 
 export type LogGap = Readonly<typeof logGaps.$inferSelect>
 
-/** Adds a gap. Open gaps of its kind that it overlaps, or that are next to it, become one with it. */
+/**
+ * Adds a gap. Open gaps of its kind that it overlaps, or that are next to it, become one with it; of those of the ledger,
+ * only the part that was not read yet counts.
+ */
 export const addGap = async (
   handle: Handle,
   chainId: ChainId,
@@ -33,7 +36,7 @@ export const addGap = async (
 ): Promise<void> => {
   await handle.execute(sql`WITH merged AS (
       DELETE FROM ${logGaps} WHERE chain_id = ${chainId} AND state = 'open' AND ledger_only = ${ledgerOnly}
-        AND from_block <= ${to + 1n} AND to_block >= ${from - 1n} RETURNING *
+        AND from_block <= ${to + 1n} AND ${ledgerOnly ? logGaps.unreadTo : logGaps.toBlock} >= ${from - 1n} RETURNING *
     ) INSERT INTO ${logGaps} (chain_id, ledger_only, from_block, to_block, unread_to, since)
     SELECT ${chainId}::integer, ${ledgerOnly}::boolean, least(${from}::bigint, min(from_block)), greatest(${to}::bigint, max(to_block)),
       greatest(${to}::bigint, max(to_block)), coalesce(min(since), now()) FROM merged`)
@@ -48,7 +51,7 @@ export const cutGaps = async (handle: Handle, chainId: ChainId, above: bigint): 
     .where(and(eq(logGaps.chainId, chainId), gt(logGaps.toBlock, above)))
 }
 
-/** Whether the ledger lacks logs of some blocks of a chain. */
+/** Whether the ledger lacks logs of some blocks of a chain up to `ledger_number`. */
 export const hasGap = (chainId: ChainId): SQL =>
   sql`EXISTS (SELECT FROM ${logGaps} WHERE chain_id = ${chainId} AND state <> 'absent')`
 
@@ -78,8 +81,8 @@ const boundsOf = async (handle: Handle, chainId: ChainId, isMeant: SQL) => {
 }
 
 /**
- * Makes a gap of the blocks that builds without a ledger wrote. Such a build leaves rows of orphaned blocks behind when it
- * rolls the index back, so all rows are made again then.
+ * Makes a gap of the blocks that builds without a ledger wrote, whatever gaps there are. Such a build leaves rows of
+ * orphaned blocks behind when it rolls the index back, so all rows are made again then.
  */
 const adoptLedger = async (handle: Handle, chainId: ChainId, startBlock: bigint): Promise<void> => {
   const { blockNumber, ledgerNumber } = cursors
@@ -91,21 +94,13 @@ const adoptLedger = async (handle: Handle, chainId: ChainId, startBlock: bigint)
   if (progress.ledgerNumber === null) {
     await handle.delete(ledger).where(eq(ledger.chainId, chainId))
     await handle.delete(logGaps).where(and(eq(logGaps.chainId, chainId), eq(logGaps.ledgerOnly, true)))
-    await handle
-      .update(cursors)
-      .set({ ledgerNumber: startBlock - 1n })
-      .where(eq(cursors.chainId, chainId))
-  } else if (await isTrue(handle, hasGap(chainId))) return
+  }
   const from = (progress.ledgerNumber ?? startBlock - 1n) + 1n
   await addGap(handle, chainId, { from, to: progress.blockNumber }, { ledgerOnly: true })
+  await handle.update(cursors).set({ ledgerNumber: blockNumber }).where(eq(cursors.chainId, chainId))
 }
 
 const isDistinct = (a: PgColumn, b: PgColumn): SQL => sql`${a} IS DISTINCT FROM ${b}`
-
-const isTrue = async (handle: Handle, condition: SQL): Promise<boolean> => {
-  const { rows } = await handle.execute<{ is: boolean }>(sql`SELECT ${condition} AS is`)
-  return rows[0]?.is === true
-}
 
 /**
  * Makes gaps of what builds that do not know them leave behind: blocks of which the fee rates or the rows of the ledger
@@ -251,8 +246,8 @@ export const readLogGaps = async (handle: Handle, chainId: ChainId) => {
 /**
  * SQL of the block from which on the ledger of a chain has every log, over its cursor `c`; null when it has all of them.
  */
-export const ledgerCompleteFrom = `CASE WHEN c.ledger_number IS DISTINCT FROM c.block_number THEN coalesce((SELECT max(unread_to)
-  FROM log_gaps WHERE log_gaps.chain_id = c.chain_id AND state <> 'absent'), c.block_number) + 1 END`
+export const ledgerCompleteFrom = `CASE WHEN c.ledger_number IS DISTINCT FROM c.block_number THEN c.block_number ELSE (SELECT max(unread_to)
+  FROM log_gaps WHERE log_gaps.chain_id = c.chain_id AND state <> 'absent') END + 1`
 
 /** What the ledger of a chain lacks: from where on it is complete, and how many blocks are still to be read. */
 export const readLedgerState = async (handle: Handle, chainId: ChainId) => {

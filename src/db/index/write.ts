@@ -50,8 +50,9 @@ export const addAnchor = async (handle: Handle, chainId: ChainId, block: StoredB
 }
 
 /**
- * Moves the block up to which a chain's facts are complete. With `hasLogs`, the fee rates and the ledger after the old
- * cursor are stored too; each is then complete up to the block if it was complete up to the old cursor.
+ * Moves the block up to which a chain's facts are complete. With `hasLogs`, the fee rates after the old cursor are stored
+ * too; they are then complete up to the block if they were complete up to the old cursor. The logs of the blocks between
+ * must be in the ledger, or the blocks in a gap.
  */
 export const moveCursor = async (
   handle: Handle,
@@ -60,23 +61,19 @@ export const moveCursor = async (
   { hasLogs = false } = {},
 ): Promise<void> => {
   const row = { chainId, ...blockColumns(block) }
-  const byLogs = hasLogs ? { feesNumber: block.number, feesHash: block.hash, ledgerNumber: block.number } : {}
+  const byLogs = hasLogs ? { feesNumber: block.number, feesHash: block.hash } : {}
   const { feesNumber, feesHash, ledgerNumber, blockNumber } = cursors
   const moved = (column: PgColumn, number: PgColumn) =>
     sql`CASE WHEN ${number} = ${blockNumber} THEN ${sql.raw(`excluded.${column.name}`)} ELSE ${column} END`
   await handle
     .insert(cursors)
-    // Not null: builds without a ledger leave it out.
-    .values({ ...row, ledgerNumber: -1n, ...byLogs })
+    .values({ ...row, ledgerNumber: block.number, ...byLogs })
     .onConflictDoUpdate({
       target: cursors.chainId,
       set: {
         ...row,
-        ...(hasLogs && {
-          feesNumber: moved(feesNumber, feesNumber),
-          feesHash: moved(feesHash, feesNumber),
-          ledgerNumber: moved(ledgerNumber, ledgerNumber),
-        }),
+        ledgerNumber: moved(ledgerNumber, ledgerNumber),
+        ...(hasLogs && { feesNumber: moved(feesNumber, feesNumber), feesHash: moved(feesHash, feesNumber) }),
       },
     })
 }
@@ -188,7 +185,8 @@ export const rollBack = async (
   await handle.execute(sql`WITH gone AS (
       DELETE FROM ${cursors} WHERE chain_id = ${chainId} AND block_number > ${ancestorNumber} RETURNING fees_number, fees_hash, ledger_number, totals_number
     ) INSERT INTO ${cursors} (chain_id, block_number, block_hash, block_timestamp, ledger_number, totals_number, fees_number, fees_hash)
-    SELECT chain_id, block_number, block_hash, block_timestamp, least(ledger_number, block_number), totals_number,
+    SELECT chain_id, block_number, block_hash, block_timestamp,
+      CASE WHEN ledger_number > block_number THEN block_number ELSE ledger_number END, totals_number,
       CASE WHEN fees_number > block_number THEN block_number ELSE fees_number END,
       CASE WHEN fees_number > block_number THEN block_hash ELSE fees_hash END
     FROM gone CROSS JOIN (SELECT * FROM ${anchors} WHERE chain_id = ${chainId} AND complete ORDER BY block_number DESC LIMIT 1) AS newest`)

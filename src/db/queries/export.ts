@@ -27,8 +27,7 @@ const Gaps = z.array(z.object({ from: whole, to: whole }))
 
 /** Where the ledger lacks rows without a gap for them, because a build without a ledger wrote the index. */
 const withoutGap = `SELECT coalesce(ledger_number + 1, 0) AS low, block_number AS high FROM cursors
-  WHERE chain_id = c.chain_id AND (ledger_number IS NULL OR ledger_number <> block_number AND NOT EXISTS
-    (SELECT FROM log_gaps WHERE chain_id = c.chain_id AND state <> 'absent'))`
+  WHERE chain_id = c.chain_id AND ledger_number IS DISTINCT FROM block_number`
 
 /** A gap that only the ledger has is filled from its end. In others, rows above `unread_to` may still lack their log. */
 const gaps = `SELECT json_agg(json_build_object('from', low::text, 'to', high::text)) FROM (

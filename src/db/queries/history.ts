@@ -81,7 +81,8 @@ const rates = sql<RateCells | null>`(SELECT CASE WHEN fees_contradiction IS NULL
 /** The block up to which the ledger has all logs since the creation of the event of a row; null where it lacks some. */
 const completeTo = sql<string | null>`(SELECT ledger_number FROM ${cursors} WHERE chain_id = ${events.chainId}
   AND ledger_number = block_number AND ${events.logIndex} IS NOT NULL
-  AND NOT EXISTS (SELECT FROM ${logGaps} WHERE chain_id = ${events.chainId} AND state <> 'absent' AND to_block >= ${events.blockNumber}))`
+  AND NOT EXISTS (SELECT FROM ${logGaps} WHERE chain_id = ${events.chainId} AND state <> 'absent'
+    AND CASE WHEN ledger_only THEN unread_to ELSE to_block END >= ${events.blockNumber}))`
 
 /** The columns of a block as JSON. */
 const blockJson = "json_build_array(block_number::text, encode(block_hash, 'hex'), block_timestamp::text)"

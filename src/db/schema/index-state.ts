@@ -62,8 +62,8 @@ export const cursors = pgTable('cursors', {
   feesNumber: bigint('fees_number', { mode: 'bigint' }),
   feesHash: hash('fees_hash'),
   /**
-   * The block up to which the ledger is complete, as for the fee rates. Null when a build without a ledger began the index
-   * or rolled it back: the ledger is then made again.
+   * The block up to which each log is in the ledger, or its block in a gap: the cursor, unless a build without a ledger
+   * moved it. Null when such a build began the index or rolled it back: the ledger is then made again.
    */
   ledgerNumber: bigint('ledger_number', { mode: 'bigint' }),
   /**

@@ -7,8 +7,11 @@ export const indexerFaults: Faults = {
       'test/indexer/write.service.test.ts',
       'test/indexer/rollback.service.test.ts',
       'test/indexer/settlements-reorgs.service.test.ts',
+      'test/indexer/ledger.service.test.ts',
     ],
     faults: [
+      ['        ledgerNumber: moved(ledgerNumber, ledgerNumber),\n', '        ledgerNumber: block.number,\n'],
+      ['CASE WHEN ledger_number > block_number THEN block_number ELSE ledger_number END', 'block_number'],
       ['for (const kind of kinds) await copyMany(', 'for (const kind of kinds.slice(1)) await copyMany('],
       ['set: row })\n}', 'set: { ...row, complete: true } })\n}'],
       [
@@ -18,7 +21,7 @@ export const indexerFaults: Faults = {
       ['const byLogs = hasLogs ?', 'const byLogs = !hasLogs ?'],
       ['CASE WHEN ${number} = ${blockNumber} THEN', 'CASE WHEN ${number} <= ${blockNumber} THEN'],
       ['...(hasLogs && {', '...({'],
-      ['        ...row,\n        ...(hasLogs', '        ...(hasLogs'],
+      ['        ...row,\n        ledgerNumber', '        ledgerNumber'],
       ['feesHash: moved(feesHash, feesNumber)', 'feesHash: moved(feesNumber, feesNumber)'],
       ['if (tip % every !== 0n) return', ''],
       ['if (tip % every !== 0n) return', 'if (tip % every === 0n) return'],

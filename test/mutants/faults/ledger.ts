@@ -14,8 +14,6 @@ export const ledgerFaults: Faults = {
       ['name === ledger.seq.name ? [] :', 'false ? [] :'],
       ['AND EXISTS (SELECT FROM ${feedFloors} WHERE chain_id = ${chainId} AND seq IS NOT NULL)', ''],
       ['reset === null ? rows', 'true ? rows'],
-      ['ledgerNumber: cursors.blockNumber', 'ledgerNumber: cursors.feesNumber'],
-      ['sql`NOT ${hasGap(chainId)}`', 'sql`true`'],
     ],
   },
   'src/db/index/audit/ledger.ts': {
