@@ -48,7 +48,7 @@ test.each([
 
 test.each(['--help', 'help --help', ''])('"%s" lists the commands', async (words) => {
   const help = (await run('help')).text
-  for (const name of ['sandbox', 'api', 'worker', 'engine', 'migrate', 'audit', 'export'])
+  for (const name of ['sandbox', 'api', 'worker', 'engine', 'migrate', 'audit', 'reindex', 'export'])
     expect(help).toContain(`\n  ${name} `)
   expect((await run(...words.split(' ').filter((word) => word !== ''))).text).toBe(help)
 })

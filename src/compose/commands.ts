@@ -70,6 +70,18 @@ export const programs: Readonly<Record<string, Command>> = {
     summary: 'compare the index with the chains; exit 1 on a difference, 2 when something cannot be compared',
     run: async () => (await import('./tools.ts')).runAudit(),
   },
+  reindex: {
+    summary: 'make tables again from the logs in the database: see docs/operations/reindex.md',
+    flags: {
+      chain: { value: 'IDS', summary: 'only these chains, separated by commas' },
+      table: {
+        value: 'NAMES',
+        summary: 'only some of events, deposits, positions, fee_rates, settlement_logs, ledger',
+      },
+      check: { summary: 'change nothing, and exit 1 when a row differs' },
+    },
+    run: async (flags) => (await import('./reindex.ts')).runReindex(flags),
+  },
   export: {
     summary: 'write final days as Parquet files: see docs/operations/export.md',
     flags: {

@@ -25,6 +25,8 @@ type Columns = Pick<LedgerLog, 'type' | (typeof ledgerIds)[number] | 'wallet' | 
 /** Reads the decoded columns of a log. Throws for a log that ends before one of them. */
 type Read = (log: Log) => Columns
 
+type Raw = Pick<LedgerLog, 'topics' | 'data'>
+
 const noColumns = { eventId: null, depositId: null, positionId: null, wallet: null, amount: null, fee: null }
 
 const unknown: Columns = { type: ledgerTypes.unknown.code, ...noColumns }
@@ -54,6 +56,16 @@ const readers = new Map<Hex | undefined, Read>(
     return type === undefined ? [] : [[toEventSelector(event), compile(type, event)] as const]
   }),
 )
+
+/** The words of a row's topics. */
+export const topicWords = (topics: Hex): Hex[] =>
+  (topics.slice(2).match(/.{64}/g) ?? []).map((word) => `0x${word}` as const)
+
+/** The log of a row. */
+export const logOf = ({ topics, data, txHash: transactionHash, ...row }: Origin & Raw): Log => ({
+  ...{ topics: topicWords(topics), data, transactionHash, logIndex: row.logIndex },
+  ...{ blockNumber: row.blockNumber, blockHash: row.blockHash, blockTimestamp: row.blockTimestamp },
+})
 
 const joined = (words: readonly Hex[]): Hex => `0x${words.map((word) => word.slice(2)).join('')}`
 

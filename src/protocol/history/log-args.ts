@@ -1,4 +1,5 @@
 import { type Hex, toEventSelector } from 'viem'
+import { topicWords } from '../abi/ledger-logs.ts'
 import { compileFields, type Field, logEvents } from '../abi/log-fields.ts'
 
 /** The inputs of logs that change the state of an event and that no column of the ledger has. */
@@ -18,7 +19,7 @@ const place = { blockNumber: 0n, blockHash: '0x', transactionHash: '0x', logInde
 
 /** Reads these inputs of a row of the ledger, by the words of its topics, one after the other, and its data. */
 export const logArgs = (topics: Hex, data: Hex): LogArgs => {
-  const words = (topics.slice(2).match(/.{64}/g) ?? []).map((word) => `0x${word}` as const)
+  const words = topicWords(topics)
   const [first] = words
   const fields = first === undefined ? undefined : readers.get(first)
   return Object.fromEntries((fields ?? []).map(({ name, read }) => [name, read({ ...place, topics: words, data })]))

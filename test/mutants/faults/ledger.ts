@@ -16,6 +16,31 @@ export const ledgerFaults: Faults = {
       ['reset === null ? rows', 'true ? rows'],
     ],
   },
+  'src/db/index/rebuild.ts': {
+    tests: ['test/indexer/reindex-command.service.test.ts'],
+    faults: [
+      [' AND NOT EXISTS (${created})', ''],
+      ['${txHash} IS NOT NULL AND', 'true AND'],
+      [' AND NOT ${inGap}', ''],
+      ['or(within, inArray(id, ids))', 'within'],
+      ["if (kind === 'event') await keepPaymentTokens(handle, chainId, ids)", ''],
+      ['ids.map((id) => ({ subject: kind, id }) as const), null)', '[], null)'],
+      ["if (name === 'ledger')\n    await forgetSums", "if (name === 'events')\n    await forgetSums"],
+      ["name === 'ledger' ? { ...logs, ledger", 'false ? { ...logs, ledger'],
+      ["    await announce(handle, chainId, touchingAll('repaired'))\n", ''],
+      ['AND block_number > ${after}', 'AND block_number > ${after} + 1'],
+      ['next.logs < most || next.to === null', 'next.to === null'],
+    ],
+  },
+  'src/indexer/reindex.ts': {
+    tests: ['test/indexer/reindex-command.service.test.ts'],
+    faults: [
+      ['      count.wrong += wrong.length\n', ''],
+      ['      count.extra += extra.length\n', ''],
+      ['.slice(0, MAX_FINDINGS - findings.length)', '.slice(1)'],
+      ['    to = part.range.to\n', '    to = part.range.to - 1n\n'],
+    ],
+  },
   'src/db/index/audit/ledger.ts': {
     tests: ['test/indexer/ledger.service.test.ts', 'test/indexer/audit-report.service.test.ts'],
     faults: [
