@@ -1986,12 +1986,22 @@ export interface components {
                 /** @description Rows whose log is in blocks of which no node has logs any more */
                 pruned: number;
             } | null;
-            /** @description The logs that the activity of the chain lacks. After an upgrade the newest are read first */
+            /** @description The logs of the chain that activity, states of the past and series are made of. After an upgrade the newest are read first, and sums follow when all are read */
             ledger: {
                 /** @description The block from which on the activity is complete; null when it is complete from the first block */
                 completeFrom: number | null;
                 /** @description Blocks whose logs are still to be read */
                 unreadBlocks: number;
+                /** @description Those of them of which no node has logs any more */
+                prunedBlocks: number;
+                /** @description Ranges of blocks that the worker still reads */
+                gaps: number;
+                /** @description Stored logs, as PostgreSQL estimates their number */
+                logs: number;
+                /** @description The block up to which the ledger is summed by day; null while nothing is */
+                summedTo: number | null;
+                /** @description For how long the oldest row that is not summed has been an hour old; 0 when there is none */
+                sumsLagSeconds: number;
             } | null;
             /** @description The newest change of the diamond's functions, which may be the deployment. After an upgrade every entity is read again; `observations` shows the progress */
             upgrade: {

@@ -195,8 +195,11 @@ test('the health of an index has the values of its chain, each null before its f
   const empty = { indexed: null, heartbeat: null, audit: null, feesContradiction: null, upgrade: null }
   const observations = { waiting: 0, oldestSeconds: null }
   const withoutLog = { pending: 0, absent: 0, pruned: 0, oldestSeconds: null }
-  const ledger = { completeFrom: null, unreadBlocks: 0n }
-  expect(await readIndexHealth(database, 1)).toEqual({ ...empty, observations, withoutLog, ledger })
+  const ledger = { completeFrom: null, unreadBlocks: 0n, prunedBlocks: 0n, gaps: 0, summedTo: null, sumsLagSeconds: 0 }
+  expect(await readIndexHealth(database, 1)).toEqual({
+    ...{ ...empty, observations, withoutLog },
+    ledger: { ...ledger, logs: expect.any(BigInt) },
+  })
   await upgrade(9n)
   await run('DELETE FROM refresh_queue')
   await audit(chainId, 'now()')

@@ -31,10 +31,12 @@ const renumbered = (text: string): string => {
 /** Everything that differs between two runs of the story, and what is shortened. */
 const rules: readonly Rule[] = [
   {
-    reason: 'PostgreSQL has no fixed clock: it stamps heartbeats and upgrades with the time of the run.',
+    reason:
+      'PostgreSQL has no fixed clock: it stamps heartbeats and upgrades with the time of the run. Its estimate of stored logs depends on its statistics.',
     of: ['getStatus'],
     replace: (key, value) => {
       if (key === 'heartbeat' || key === 'look') return { at: NOW, ageSeconds: 0 }
+      if (key === 'ledger') return { ...(value as object), logs: 1_250, summedTo: 12, sumsLagSeconds: 0 }
       return key === 'upgrade' ? { ...(value as object), at: NOW } : value
     },
   },

@@ -5,7 +5,7 @@ import { deployedLogsAbi, protocolAbi } from '../../src/abi/protocol.generated.t
 import { changesAfter, newestChange } from '../../src/db/changes/changes.ts'
 import type { Lease } from '../../src/db/index/lease.ts'
 import { numberRows } from '../../src/db/index/ledger.ts'
-import { readLedgerState } from '../../src/db/index/log-gaps.ts'
+import { readLedgerState } from '../../src/db/index/ledger-state.ts'
 import type { Database } from '../../src/db/pool.ts'
 import { ledger } from '../../src/db/schema/ledger.ts'
 import { auditLedger, compareLedger } from '../../src/indexer/audit/ledger.ts'
@@ -253,11 +253,11 @@ describe('an index that a build without a ledger', () => {
     expect(asked).toEqual([9n, 7n])
     expect([await gaps(), await knownTo()]).toEqual([['0..10 to 6 ledger only'], 10])
     const state = () => database.run((handle) => readLedgerState(handle, CHAIN))
-    expect(await state()).toEqual({ completeFrom: 7n, unreadBlocks: 7n })
+    expect(await state()).toMatchObject({ completeFrom: 7n, unreadBlocks: 7n })
     await fill()
     expect(await rows()).toEqual(all)
     expect([await gaps(), await knownTo(), await differences()]).toEqual([[], 10, []])
-    expect(await state()).toEqual({ completeFrom: null, unreadBlocks: 0n })
+    expect(await state()).toMatchObject({ completeFrom: null, unreadBlocks: 0n })
     expect(await rowsOf(database, 'SELECT * FROM refresh_queue')).toEqual([])
     expect(await rowsOf(database, `SELECT key FROM feed WHERE seq > ${since}`)).toEqual([])
     expect(await numbered('ledger')).toEqual([])
@@ -304,11 +304,11 @@ describe('an index that a build without a ledger', () => {
     expect([await gaps(), await knownTo()]).toEqual([['0..10 to 8 ledger only', '11..12 to 12 ledger only'], 12])
     fake.mine(['Unpaused', { by: WALLET }])
     await reachHead()
-    expect([await knownTo(), await state()]).toEqual([13, { completeFrom: 13n, unreadBlocks: 11n }])
+    expect([await knownTo(), await state()]).toMatchObject([13, { completeFrom: 13n, unreadBlocks: 11n }])
     Object.assign(fake.chain, { logs })
     await fill()
     expect([await gaps(), await knownTo(), await differences()]).toEqual([[], 13, []])
-    expect(await state()).toEqual({ completeFrom: null, unreadBlocks: 0n })
+    expect(await state()).toMatchObject({ completeFrom: null, unreadBlocks: 0n })
   })
 
   test('rolled back before this one does is made again', async () => {
@@ -334,6 +334,33 @@ describe('an index that a build without a ledger', () => {
     await fill()
     expect([await gaps(), await knownTo(), await differences()]).toEqual([[], 11, []])
   })
+})
+
+test('the state of the ledger has what is left to read, the stored logs, and how late its sums are', async () => {
+  mineEveryLog()
+  await reachHead()
+  const state = () => database.run((handle) => readLedgerState(handle, CHAIN))
+  await rowsOf(database, 'ANALYZE ledger')
+  expect((await state()).logs).toBe(BigInt(names.length + 1))
+  const complete = { completeFrom: null, unreadBlocks: 0n, prunedBlocks: 0n, gaps: 0, logs: expect.any(BigInt) }
+  const at = async (blocks: string, age: number) => {
+    await rowsOf(database, `UPDATE ledger SET block_timestamp = extract(epoch FROM now()) - ${age}`)
+    await rowsOf(database, `UPDATE cursors SET totals_number = ${blocks}`)
+    return state()
+  }
+  expect(await at('NULL', 3_500)).toEqual({ ...complete, summedTo: null, sumsLagSeconds: 0 })
+  const late = await at('NULL', 3_700)
+  expect(late).toEqual({ ...complete, summedTo: null, sumsLagSeconds: expect.any(Number) })
+  expect(Math.abs(late.sumsLagSeconds - 100)).toBeLessThan(60)
+  expect(await at('block_number', 3_700)).toMatchObject({ summedTo: fake.head().number, sumsLagSeconds: 0 })
+  await rowsOf(
+    database,
+    `INSERT INTO log_gaps (chain_id, from_block, to_block, unread_to, state) VALUES
+      (${CHAIN}, 1, 3, 2, 'open'), (${CHAIN}, 4, 4, 4, 'open'), (${CHAIN}, 0, 0, 0, 'pruned'), (${CHAIN}, 5, 6, 6, 'absent')`,
+  )
+  expect(await state()).toMatchObject({ completeFrom: 5n, unreadBlocks: 4n, prunedBlocks: 1n, gaps: 2 })
+  await rowsOf(database, 'UPDATE cursors SET ledger_number = block_number - 3')
+  expect(await state()).toMatchObject({ completeFrom: fake.head().number + 1n, unreadBlocks: 7n })
 })
 
 describe('the audit of the ledger', () => {

@@ -232,7 +232,8 @@ describe('the metrics of an index', () => {
     const audit = { ...healthyAudit, compared: 11n, rounds: 12n, differences: 13n, repaired: 14n }
     const observations = { waiting: 4, oldestSeconds: 7.5 }
     const withoutLog = { pending: 1, absent: 2, pruned: 3, oldestSeconds: 8.5 }
-    const ledger = { completeFrom: 70n, unreadBlocks: 69n }
+    const unread = { completeFrom: 70n, unreadBlocks: 69n, prunedBlocks: 5n, gaps: 2 }
+    const ledger = { ...unread, logs: 68n, summedTo: 3n, sumsLagSeconds: 9.5 }
     expect(await scrape(healthOf({ audit, observations, withoutLog, ledger, feesContradiction: 'x' }), 105n)).toEqual({
       ...{ fx_index_block: 99, fx_index_head_block: 100, fx_index_lag_seconds: 2 },
       ...{ fx_index_heartbeat_age_seconds: 0.4, fx_index_look_age_seconds: 0.4 },
@@ -243,7 +244,8 @@ describe('the metrics of an index', () => {
       fx_index_unknown_logs_total: 0,
       fx_index_start_ahead_blocks: 5,
       fx_index_gap_oldest_seconds: 8.5,
-      fx_index_ledger_unread_blocks: 69,
+      ...{ fx_index_ledger_unread_blocks: 69, fx_index_ledger_gaps: 2, fx_index_ledger_logs: 68 },
+      fx_index_sums_lag_seconds: 9.5,
       ...{
         'fx_index_rows_without_log pending': 1,
         'fx_index_rows_without_log absent': 2,

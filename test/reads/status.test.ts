@@ -34,7 +34,10 @@ test('a healthy index has a status without alarms', () => {
     problem: null,
     observations: { waiting: 1, oldestSeconds: 0 },
     withoutLog: { pending: 0, absent: 0, pruned: 0 },
-    ledger: { completeFrom: null, unreadBlocks: 0 },
+    ledger: {
+      ...{ completeFrom: null, unreadBlocks: 0, prunedBlocks: 0, gaps: 0 },
+      ...{ logs: 12, summedTo: 7, sumsLagSeconds: 0 },
+    },
     upgrade: { block: 40, transaction: null, at: Date.parse('2026-11-01T00:00:00Z') / 1_000 },
     audit: {
       at: 1_799_999_999,
@@ -146,8 +149,11 @@ test.each([
 })
 
 test('a ledger that lacks logs is shown from where on it is complete', () => {
-  expect(statusOf({ ledger: { completeFrom: 70n, unreadBlocks: 69n } }).ledger).toEqual({
-    ...{ completeFrom: 70, unreadBlocks: 69 },
+  const ledger = { completeFrom: 70n, unreadBlocks: 69n, prunedBlocks: 5n, gaps: 2 }
+  const sums = { logs: 4n, summedTo: null, sumsLagSeconds: 8.7 }
+  expect(statusOf({ ledger: { ...ledger, ...sums } }).ledger).toEqual({
+    ...{ completeFrom: 70, unreadBlocks: 69, prunedBlocks: 5, gaps: 2 },
+    ...{ logs: 4, summedTo: null, sumsLagSeconds: 8 },
   })
 })
 

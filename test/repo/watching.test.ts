@@ -113,7 +113,7 @@ describe('monitoring', () => {
     const units =
       /_(seconds|bytes|blocks|total|info|bucket|count|sum)$|^fx_(pages|streams_open|waits_open|chain_halted|node_state|node_rank|pricing_pairs|pricing_signing)$/
     const gauges =
-      /^fx_(index_(block|head_block|proven_block|observations_waiting|rows_without_log|fees_contradicted|state)|jobs_waiting|webhooks_waiting|webhook_endpoints|database_connections)$/
+      /^fx_(index_(block|head_block|proven_block|observations_waiting|rows_without_log|fees_contradicted|ledger_gaps|ledger_logs|state)|jobs_waiting|webhooks_waiting|webhook_endpoints|database_connections)$/
     expect(ours.filter((name) => !units.test(name) && !gauges.test(name))).toEqual([])
   })
 })

@@ -47,7 +47,10 @@ export const healthyIndex: IndexHealth = {
   audit: healthyAudit,
   feesContradiction: null,
   observations: { waiting: 1, oldestSeconds: 0.2 },
-  ledger: { completeFrom: null, unreadBlocks: 0n },
+  ledger: {
+    ...{ completeFrom: null, unreadBlocks: 0n, prunedBlocks: 0n, gaps: 0 },
+    ...{ logs: 12n, summedTo: 7n, sumsLagSeconds: 0.5 },
+  },
   withoutLog: { pending: 0, absent: 0, pruned: 0, oldestSeconds: null },
   upgrade: {
     blockNumber: 40n,

@@ -3,7 +3,8 @@ import type { Database } from '../pool.ts'
 import { readAudit } from './audit/runs.ts'
 import { readFeesContradiction } from './fees.ts'
 import { readHeartbeat } from './heartbeat.ts'
-import { readLedgerState, readLogGaps } from './log-gaps.ts'
+import { readLedgerState } from './ledger-state.ts'
+import { readLogGaps } from './log-gaps.ts'
 import { readCursor } from './progress.ts'
 import { refreshLag } from './refresh-queue.ts'
 import { lastUpgrade } from './upgrades.ts'
@@ -22,7 +23,7 @@ export const readIndexHealth = async (database: Database, chainId: ChainId) => {
     feesContradiction: await readFeesContradiction(handle, chainId),
     /** The rows that lack their log. */
     withoutLog: await readLogGaps(handle, chainId),
-    /** What the ledger lacks. */
+    /** The progress of the ledger and of its sums. */
     ledger: await readLedgerState(handle, chainId),
     /** The newest change of the diamond's functions. */
     upgrade: await lastUpgrade(handle, chainId),

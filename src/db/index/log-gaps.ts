@@ -248,13 +248,3 @@ export const readLogGaps = async (handle: Handle, chainId: ChainId) => {
  */
 export const ledgerCompleteFrom = `CASE WHEN c.ledger_number IS DISTINCT FROM c.block_number THEN c.block_number ELSE (SELECT max(unread_to)
   FROM log_gaps WHERE log_gaps.chain_id = c.chain_id AND state <> 'absent') END + 1`
-
-/** What the ledger of a chain lacks: from where on it is complete, and how many blocks are still to be read. */
-export const readLedgerState = async (handle: Handle, chainId: ChainId) => {
-  const { rows } = await handle.execute<{ low: string | null; unread: string | null }>(sql`SELECT
-      ${sql.raw(ledgerCompleteFrom)} AS low, (SELECT sum(unread_to - from_block + 1) FROM ${logGaps}
-        WHERE ${logGaps.chainId} = c.chain_id AND state <> 'absent') AS unread
-    FROM ${cursors} c WHERE chain_id = ${chainId}`)
-  const { low = null, unread = null } = rows[0] ?? {}
-  return { completeFrom: low === null ? null : BigInt(low), unreadBlocks: BigInt(unread ?? 0) }
-}

@@ -14,7 +14,7 @@ import { lockRefreshQueue } from './refresh-queue.ts'
 const SUM_BATCH = 10_000
 
 /** The age of a block, in seconds, from which on its rows are summed. */
-const SUM_AFTER_SECONDS = 3_600
+export const SUM_AFTER_SECONDS = 3_600
 
 /**
  * Sums the next rows of a chain's ledger. Returns whether there are others. Nothing is summed while the ledger lacks logs,

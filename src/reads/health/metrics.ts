@@ -67,6 +67,13 @@ const rows: readonly Row[] = [
     'Blocks whose logs the ledger lacks, because they are still to be read or no node has them',
     (it) => it.ledger.unreadBlocks,
   ],
+  ['fx_index_ledger_gaps', 'Ranges of blocks whose logs the worker still reads', (it) => it.ledger.gaps],
+  ['fx_index_ledger_logs', 'Stored logs, as PostgreSQL estimates their number', (it) => it.ledger.logs],
+  [
+    'fx_index_sums_lag_seconds',
+    'For how long the oldest row of the ledger that is not in the sums by day has been due; 0 when there is none',
+    (it) => it.ledger.sumsLagSeconds,
+  ],
   ['fx_audit_age_seconds', 'Time since the audit last compared rows', (it) => ageOf(it.audit?.auditedAt)],
   [
     'fx_index_start_ahead_blocks',

@@ -81,8 +81,20 @@ const LedgerState = z
       description: 'The block from which on the activity is complete; null when it is complete from the first block',
     }),
     unreadBlocks: Integer.meta({ description: 'Blocks whose logs are still to be read' }),
+    prunedBlocks: Integer.meta({ description: 'Those of them of which no node has logs any more' }),
+    gaps: Integer.meta({ description: 'Ranges of blocks that the worker still reads' }),
+    logs: Integer.meta({ description: 'Stored logs, as PostgreSQL estimates their number' }),
+    summedTo: Integer.nullable().meta({
+      description: 'The block up to which the ledger is summed by day; null while nothing is',
+    }),
+    sumsLagSeconds: Seconds.meta({
+      description: 'For how long the oldest row that is not summed has been an hour old; 0 when there is none',
+    }),
   })
-  .meta({ description: 'The logs that the activity of the chain lacks. After an upgrade the newest are read first' })
+  .meta({
+    description:
+      'The logs of the chain that activity, states of the past and series are made of. After an upgrade the newest are read first, and sums follow when all are read',
+  })
 
 export const ChainStatus = z
   .object({
@@ -219,6 +231,11 @@ export const chainStatus = (chain: {
     ledger: health && {
       completeFrom: health.ledger.completeFrom === null ? null : clamped(health.ledger.completeFrom),
       unreadBlocks: clamped(health.ledger.unreadBlocks),
+      prunedBlocks: clamped(health.ledger.prunedBlocks),
+      gaps: health.ledger.gaps,
+      logs: clamped(health.ledger.logs),
+      summedTo: health.ledger.summedTo === null ? null : clamped(health.ledger.summedTo),
+      sumsLagSeconds: Math.floor(health.ledger.sumsLagSeconds),
     },
     upgrade: health?.upgrade
       ? {

@@ -24,7 +24,7 @@ export const ledgerFaults: Faults = {
       [' AND NOT ${inGap}', ''],
       ['or(within, inArray(id, ids))', 'within'],
       ["if (kind === 'event') await keepPaymentTokens(handle, chainId, ids)", ''],
-      ['ids.map((id) => ({ subject: kind, id }) as const), null)', '[], null)'],
+      ['ids.map((id) => ({ subject: kind, id }) as const),\n', '[],\n'],
       ["if (name === 'ledger')\n    await forgetSums", "if (name === 'events')\n    await forgetSums"],
       ["name === 'ledger' ? { ...logs, ledger", 'false ? { ...logs, ledger'],
       ["    await announce(handle, chainId, touchingAll('repaired'))\n", ''],
