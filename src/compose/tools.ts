@@ -8,6 +8,7 @@ import { adviceOf, faultText } from '../db/refusals.ts'
 import { requireVersion } from '../db/versions.ts'
 import { audit } from '../indexer/audit/audit.ts'
 import { formatAudit } from '../indexer/audit/format.ts'
+import { comparePasts } from '../indexer/audit/pasts.ts'
 import { isUnavailable, OperatorError, ServiceError } from '../lib/errors.ts'
 import { createClosers } from '../lib/lifecycle.ts'
 import { createLogger } from '../lib/observe/log.ts'
@@ -16,6 +17,9 @@ import { openChains, openDatabase, WORK_WITHIN_MS } from './parts.ts'
 
 /** Milliseconds that a tool waits for a connection. It is long because no client waits for the answer. */
 const CONNECT_WITHIN_MS = 10_000
+
+/** Events whose past the audit command compares. */
+const PASTS = 200
 
 /** Migrates the database to the schema of this version. */
 export const runMigrate = async (): Promise<void> => {
@@ -63,8 +67,9 @@ export const runAudit = async (): Promise<void> => {
     for (const chain of openChains(config, log, closers).values()) {
       try {
         const report = await audit({ chain, database, log, onProgress: (line) => process.stderr.write(`${line}\n`) })
-        process.stdout.write(`${formatAudit(report)}\n`)
-        if (report.found > 0) exitCodes.add(FOUND)
+        const pasts = await comparePasts({ chain, database, random: Math.random }, PASTS)
+        process.stdout.write(`${formatAudit(report, pasts)}\n`)
+        if (report.found + pasts.differences.length > 0) exitCodes.add(FOUND)
         if (report.unconfirmed.length > 0) exitCodes.add(NOT_COMPARED)
       } catch (fault) {
         if (!(fault instanceof ServiceError)) throw fault

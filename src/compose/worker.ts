@@ -12,6 +12,7 @@ import { isAuditDue } from '../db/index/upgrades.ts'
 import { limitConnections } from '../db/limited.ts'
 import { measureDatabases } from '../db/metrics.ts'
 import { auditLedger } from '../indexer/audit/ledger.ts'
+import { auditPasts } from '../indexer/audit/pasts.ts'
 import { createConfirm } from '../indexer/audit/repair.ts'
 import { auditSlice } from '../indexer/audit/slice.ts'
 import { createDemand } from '../indexer/demand.ts'
@@ -150,6 +151,7 @@ export const openWorker = async (
       if (chain === undefined) return
       const slice = { chain, database, confirm: createConfirm(chain), signal, log }
       await auditLedger({ chain, database, log })
+      await auditPasts({ chain, database, log, random: Math.random })
       // One slice per run, and many without a pause after an upgrade.
       for (let slices = 0; slices < MOST_SLICES && (await auditSlice(slice)); slices += 1)
         if (signal.aborted || !(await isAuditDue(database, chainId))) return

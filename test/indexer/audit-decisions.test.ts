@@ -7,6 +7,7 @@ import type { DatedFact } from '../../src/db/index/write.ts'
 import type { AuditReport } from '../../src/indexer/audit/audit.ts'
 import { repeatIfDifferent } from '../../src/indexer/audit/confirm.ts'
 import { formatAudit } from '../../src/indexer/audit/format.ts'
+import type { Pasts } from '../../src/indexer/audit/pasts.ts'
 import { createConfirm, verdictOf } from '../../src/indexer/audit/repair.ts'
 import { unavailable } from '../../src/lib/errors.ts'
 import { blockAt, fakeChain, hashAt } from '../support/fake-chain.ts'
@@ -115,7 +116,9 @@ describe('a report', () => {
     ...{ differences: [], found: 0 },
     ...changed,
   })
-  const linesOf = (changed: Partial<AuditReport> = {}) => formatAudit(report(changed)).split('\n')
+  const none = { compared: 5, differences: [] }
+  const linesOf = (changed: Partial<AuditReport> = {}, pasts: Pasts = none) =>
+    formatAudit(report(changed), pasts).split('\n')
 
   test('has the block, the counts, and no differences', () => {
     expect(linesOf()).toEqual([
@@ -124,6 +127,7 @@ describe('a report', () => {
       `  compared                      rows     columns      values differences`,
       `  deposits                        11           9          99           0`,
       '  lists of ids compared: 6',
+      '  events compared with their logs: 5',
       '  no differences',
     ])
   })
@@ -131,7 +135,7 @@ describe('a report', () => {
   test('has both blocks when the index advanced, and what was not compared', () => {
     const lines = linesOf({ firstBlock: blockAt(7), notCompared: ['a'], unconfirmed: ['b'] })
     expect(lines[0]).toBe(`chain 8453 at blocks 7 to 9 (${hashAt(9)})`)
-    expect(lines.slice(5, 9)).toEqual(['  not compared', '    a', '  could not be compared', '    b'])
+    expect(lines.slice(6, 10)).toEqual(['  not compared', '    a', '  could not be compared', '    b'])
   })
 
   test.each([
@@ -145,6 +149,14 @@ describe('a report', () => {
     expect(lines.filter((line) => line.startsWith('    deposits'))).toHaveLength(printed)
     expect(lines.at(-1)).toBe(more ?? '    deposits 19: amount is 1')
     expect(lines[3]).toMatch(new RegExp(` ${differences.length}$`))
+  })
+
+  test('has the differences of events from their logs after the others', () => {
+    const lines = linesOf(
+      { differences: ['deposits 1: amount is 1'], found: 1 },
+      { compared: 2, differences: ['event 1: b'] },
+    )
+    expect(lines.slice(-3)).toEqual(['  2 differences', '    deposits 1: amount is 1', '    event 1: b'])
   })
 
   test('counts the differences of a table by its whole name', () => {

@@ -69,6 +69,28 @@ export const ledgerFaults: Faults = {
       ['blockNumber < gap.from || blockNumber > gap.to', 'blockNumber < gap.from || blockNumber >= gap.to'],
     ],
   },
+  'src/db/index/audit/pasts.ts': {
+    tests: ['test/indexer/audit-pasts.service.test.ts'],
+    faults: [
+      ['(a.seen.blockNumber < b.seen.blockNumber ? -1 : 1)', '(a.seen.blockNumber < b.seen.blockNumber ? 1 : -1)'],
+      ['eq(facts.eventId, eventId)', 'eq(facts.eventId, eventId + 1n)'],
+      ['${audits.compared} + ${compared}', '${audits.compared}'],
+      ['${audits.differences} + ${differences.length}', '${audits.differences}'],
+      ['lastDifference: differences.at(-1) ?? null', 'lastDifference: null'],
+    ],
+  },
+  'src/indexer/audit/pasts.ts': {
+    tests: ['test/indexer/audit-pasts.service.test.ts'],
+    faults: [
+      ["  if ('why' in history) return [`event ${id}: ${history.why}`]\n", "  if ('why' in history) return []\n"],
+      ['log.blockNumber <= seen.blockNumber', 'true'],
+      ['fold.deposit(seen.id) : fold.position(seen.id)', 'fold.deposit(seen.id) : null'],
+      ['values[field] === value', 'true'],
+      ['record.completeTo === null', 'false'],
+      ['    await savePasts(deps.database, chainId, found)\n', ''],
+      ['const SAMPLE = 5', 'const SAMPLE = 2'],
+    ],
+  },
   'src/db/queries/activity.ts': {
     tests: ['test/api/activity.service.test.ts', 'test/webhooks/fill.service.test.ts'],
     faults: [
