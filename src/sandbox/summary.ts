@@ -37,6 +37,8 @@ export const summary = (
     `  curl -s ${apiUrl}/v1/hedge/events/${first}/1/stats`,
     `  curl -s ${apiUrl}/v1/hedge/events/${last}/9/utilization`,
     `  curl -s ${apiUrl}/v1/hedge/positions/${first}/wallet/${user}`,
+    `  curl -s '${apiUrl}/v1/activity?wallet=${user}&limit=5&format=csv'`,
+    `  curl -s '${apiUrl}/v1/hedge/events/${first}/1/series?interval=week&metric=liquidity,premiums,payouts&format=csv'`,
     `  curl -s '${apiUrl}/v1/changes?types=wallet&limit=3'`,
     `  curl -s '${apiUrl}/v1/hedge/settlements?chainId=${first}&finality=finalized&limit=3'`,
     `  curl -s ${apiUrl}/v1/tx/hedge/deposit -H 'content-type: application/json' -d '{"chainId":${first},"eventId":9,"amount":"1000000000","from":"${user}"}'`,

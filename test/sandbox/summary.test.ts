@@ -19,6 +19,25 @@ test('the calls of the summary are paths of the API, with quotes where a shell n
   }
 })
 
+test('the parameters of the calls are those of their operations', () => {
+  const queries = [...text.matchAll(/http:\/\/api([^\s'?]+)\?([^\s']+)/g)]
+  expect(queries.length).toBeGreaterThan(3)
+  for (const [, path = '', query] of queries) {
+    const template =
+      Object.keys(paths).find((it) => new RegExp(`^${it.replace(/\{\w+\}/g, '[^/]+')}$`).test(path)) ?? ''
+    const known = paths[template].get.parameters.map(({ name }: { readonly name: string }) => name)
+    for (const name of new URLSearchParams(query).keys()) expect(known).toContain(name)
+  }
+})
+
+test('the summary has calls of the history of a wallet and of an event', () => {
+  const wallet = createAccounts().users[0]?.account.address
+  expect(text).toContain(`curl -s 'http://api/v1/activity?wallet=${wallet}&limit=5&format=csv'`)
+  expect(text).toContain(
+    `curl -s 'http://api/v1/hedge/events/8453/1/series?interval=week&metric=liquidity,premiums,payouts&format=csv'`,
+  )
+})
+
 test('the summary has a call of each feed', () => {
   expect(text).toContain("curl -s 'http://api/v1/changes?types=wallet&limit=3'")
   expect(text).toContain("curl -s 'http://api/v1/hedge/settlements?chainId=8453&finality=finalized&limit=3'")
