@@ -24,7 +24,8 @@ beforeAll(async () => {
   for (const part of parts) await cp(join(root, part), join(copy, part), { recursive: true })
   await symlink(join(root, 'node_modules'), join(copy, 'node_modules'))
   for (const edit of [...generated, ...Object.values(recipes).flat()]) await apply(edit)
-}, 60_000)
+  printed = await print()
+}, 120_000)
 afterAll(() => rm(copy, { recursive: true, force: true }))
 
 const apply = async ({ file, anchor, text }: Edit): Promise<void> => {
@@ -37,6 +38,45 @@ const apply = async ({ file, anchor, text }: Edit): Promise<void> => {
     before.replace(anchor, () => `${anchor}${text}`),
   )
 }
+
+/** What the copy prints: all of it in one process, whose start takes most of the time. */
+const print = async () => {
+  const script = `import { runOpenapi } from './src/compose/api.ts'
+    import { decodeLog } from './src/protocol/abi/logs.ts'
+    import { auditedColumns } from './src/db/index/audit/columns.ts'
+    import { entityCalls } from './src/protocol/entities.ts'
+    import { actions } from './src/plans/actions/table.ts'
+    import { summaryOf } from './src/plans/answer/summary.ts'
+    import { actionStep } from './src/plans/steps/step.ts'
+    import { builders, extensions } from './test/vectors/specification.ts'
+    import { toEventSelector } from 'viem'
+    import Fastify from 'fastify'
+    import { metrics as measured } from './src/api/plugins/metrics.ts'
+    import { programs } from './src/compose/commands.ts'
+    import { webhookTypes } from './src/db/schema/webhooks.ts'
+    import { createMetrics } from './src/lib/observe/metrics.ts'
+    await runOpenapi({ check: false })
+    const topics = [toEventSelector('OracleAdded(address)'), '0x' + '00'.repeat(32)]
+    const log = { topics, data: '0x', blockNumber: 1n, blockHash: '0x', transactionHash: '0x', logIndex: 0 }
+    const { event_observations: event, deposit_observations: deposit } = auditedColumns
+    const specified = [...Object.keys(builders), ...extensions.map((route) => route.split(' ')[1])]
+    const body = { chainId: 8453, from: '0x' + '01'.repeat(20) }
+    const { transaction } = actionStep('pause', actions['example-pause'], body, { diamond: '0x' + '02'.repeat(20) })
+    const planned = summaryOf([transaction], { main: null, tokenAt: () => undefined, event: null, total: null, signBefore: null })
+    const found = [decodeLog(log)?.subject, event.exampleTotal, deposit.exampleBonus]
+    const metrics = createMetrics()
+    const waits = { counts: () => ({ open: 0, refused: 3 }) }
+    await Fastify().register(measured, { metrics, waits, access() {}, streams: [], limit: null, refused: {} })
+    const metric = await metrics.getSingleMetricAsString('fx_example_refused_total')
+    const described = [...found, entityCalls('deposit').exampleBonus(7n).name, planned, specified]
+    const served = [metric, webhookTypes, programs['webhooks add'].flags.types.summary]
+    console.log(JSON.stringify({ described, served }))`
+  const { stdout } = await run(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], {
+    cwd: copy,
+  })
+  return JSON.parse(stdout)
+}
+let printed: Awaited<ReturnType<typeof print>>
 
 /** The files in the first table below a heading of CONTRIBUTING.md; a new file is named like the example. */
 const documented = (guide: string, heading: string): string[] => {
@@ -52,28 +92,6 @@ test.each(Object.entries(recipes))('the recipe "%s" lists the files that a chang
 })
 
 test('a copy that follows every recipe describes and decodes what they add', async () => {
-  const script = `import { runOpenapi } from './src/compose/api.ts'
-    import { decodeLog } from './src/protocol/abi/logs.ts'
-    import { auditedColumns } from './src/db/index/audit/columns.ts'
-    import { entityCalls } from './src/protocol/entities.ts'
-    import { actions } from './src/plans/actions/table.ts'
-    import { summaryOf } from './src/plans/answer/summary.ts'
-    import { actionStep } from './src/plans/steps/step.ts'
-    import { builders, extensions } from './test/vectors/specification.ts'
-    import { toEventSelector } from 'viem'
-    await runOpenapi({ check: false })
-    const topics = [toEventSelector('OracleAdded(address)'), '0x' + '00'.repeat(32)]
-    const log = { topics, data: '0x', blockNumber: 1n, blockHash: '0x', transactionHash: '0x', logIndex: 0 }
-    const { event_observations: event, deposit_observations: deposit } = auditedColumns
-    const specified = [...Object.keys(builders), ...extensions.map((route) => route.split(' ')[1])]
-    const body = { chainId: 8453, from: '0x' + '01'.repeat(20) }
-    const { transaction } = actionStep('pause', actions['example-pause'], body, { diamond: '0x' + '02'.repeat(20) })
-    const planned = summaryOf([transaction], { main: null, tokenAt: () => undefined, event: null, total: null, signBefore: null })
-    const found = [decodeLog(log)?.subject, event.exampleTotal, deposit.exampleBonus]
-    console.log(JSON.stringify([...found, entityCalls('deposit').exampleBonus(7n).name, planned, specified]))`
-  const { stdout } = await run(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], {
-    cwd: copy,
-  })
   const { paths, components } = JSON.parse(await readFile(join(copy, 'docs/openapi.json'), 'utf8'))
   expect(Object.keys(paths)).toEqual(
     expect.arrayContaining([
@@ -89,30 +107,17 @@ test('a copy that follows every recipe describes and decodes what they add', asy
     summary: 'Plan to pause, as an example',
     description: expect.stringMatching(/^Pauses the protocol, as an example. The transactions are simulated /),
   })
-  const [subject, total, bonus, view, planned, specified] = JSON.parse(stdout)
+  const [subject, total, bonus, view, planned, specified] = printed.described
   expect([subject, total, bonus, view, planned]).toEqual([
     ...['chain', 'view', 'view', 'getExampleBonus', 'Pause the protocol.'],
   ])
   const described = Object.keys(paths).map((path) => path.replace('/v1', ''))
   expect(specified.filter((path: string) => !described.includes(path))).toEqual([])
   expect(specified.filter((path: string) => path.includes('example'))).toHaveLength(4)
-}, 120_000)
+})
 
 test('a copy that follows every recipe serves the new metric, and can subscribe to the new type of webhook', async () => {
-  const script = `import Fastify from 'fastify'
-    import { metrics as measured } from './src/api/plugins/metrics.ts'
-    import { programs } from './src/compose/commands.ts'
-    import { webhookTypes } from './src/db/schema/webhooks.ts'
-    import { createMetrics } from './src/lib/observe/metrics.ts'
-    const metrics = createMetrics()
-    const waits = { counts: () => ({ open: 0, refused: 3 }) }
-    await Fastify().register(measured, { metrics, waits, access() {}, streams: [], limit: null, refused: {} })
-    const metric = await metrics.getSingleMetricAsString('fx_example_refused_total')
-    console.log(JSON.stringify([metric, webhookTypes, programs['webhooks add'].flags.types.summary]))`
-  const { stdout } = await run(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], {
-    cwd: copy,
-  })
-  const [metric, types, help] = JSON.parse(stdout)
+  const [metric, types, help] = printed.served
   expect(metric).toContain('fx_example_refused_total 3')
   expect(types).toContain('example.changed')
   expect(help.split(';')[0].split(', ')).toEqual(types)
