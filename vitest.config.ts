@@ -3,6 +3,9 @@ import { defineConfig } from 'vitest/config'
 import { RunReporter } from './test/support/run-reporter.ts'
 import { form, seed } from './test/support/run-settings.ts'
 import { LongestFirst } from './test/support/sequencer.ts'
+import { keepTemporaryFilesInMemory } from './test/support/temporary-files.ts'
+
+keepTemporaryFilesInMemory()
 
 /** The long form repeats so much in one test that its duration depends on its size alone. */
 const long = form === 'long' ? 60 : 1
