@@ -1,4 +1,4 @@
-import { readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { cp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { pino } from 'pino'
@@ -10,6 +10,7 @@ import { tableNames } from '../../src/export/tables.ts'
 import { startAnvil } from '../../src/sandbox/parts/anvil.ts'
 import { openDuckDb } from '../support/duckdb.ts'
 import { type Exports, FINAL_AFTER, manifestOf, manifestText, startExports } from '../support/exports.ts'
+import { byForm } from '../support/repetitions.ts'
 
 /* What runs write, keep, leave out and find, one after the other. */
 
@@ -24,7 +25,7 @@ let reports: Exports['reports']
 const log = pino({ level: 'silent' })
 const DAY = 86_400
 beforeAll(async () => {
-  exports = await startExports()
+  exports = await startExports([8453])
   ;({ indexed, api, run, folders, whole, reports } = exports)
 })
 afterAll(async () => {
@@ -39,6 +40,13 @@ const inodes = async (folder: string) =>
       (await manifestOf(folder)).files.map(async ({ path }) => [path, (await stat(join(folder, path))).ino]),
     ),
   )
+
+/** A folder with the export of all final days. */
+const copied = async (name: string): Promise<string> => {
+  const folder = join(folders, name)
+  await cp(whole, folder, { recursive: true })
+  return folder
+}
 
 test('only the wanted tables and days are written, and the next run adds the others and keeps these', async () => {
   const folder = join(folders, 'parts')
@@ -56,30 +64,32 @@ test('only the wanted tables and days are written, and the next run adds the oth
   expect(await inodes(folder)).toMatchObject(before)
 })
 
-test.each([0, 4, 5, 6, 23])('a run that ends after %i files continues with what is not listed', async (many) => {
-  const folder = join(folders, `ended-${many}`)
-  let left = many
-  const ending = {
-    warn: () => {},
-    info: () => {
-      left -= 1
-      if (left < 0) throw new Error('ended')
-    },
-  }
-  await expect(run(indexed.world, folder, { log: ending })).rejects.toThrow('ended')
-  const partial = join(folder, 'activity', 'chain=8453', `day=${(await manifestOf(whole)).files[0]?.day}`)
-  await writeFile(join(partial, '.data.parquet.tmp'), 'a part of a file')
-  const { written, kept } = await run(indexed.world, folder)
-  const { length } = (await manifestOf(whole)).files
-  // A day is listed when all of its tables are written.
-  const listed = Math.floor(many / tableNames.length) * tableNames.length
-  expect([written, kept]).toEqual([length - listed, listed])
-  expect(await manifestText(folder)).toBe(await manifestText(whole))
-})
+test.each(byForm([4, 5], [0, 4, 5, 6, 23]))(
+  'a run that ends after %i files continues with what is not listed',
+  async (many) => {
+    const folder = join(folders, `ended-${many}`)
+    let left = many
+    const ending = {
+      warn: () => {},
+      info: () => {
+        left -= 1
+        if (left < 0) throw new Error('ended')
+      },
+    }
+    await expect(run(indexed.world, folder, { log: ending })).rejects.toThrow('ended')
+    const partial = join(folder, 'activity', 'chain=8453', `day=${(await manifestOf(whole)).files[0]?.day}`)
+    await writeFile(join(partial, '.data.parquet.tmp'), 'a part of a file')
+    const { written, kept } = await run(indexed.world, folder)
+    const { length } = (await manifestOf(whole)).files
+    // A day is listed when all of its tables are written.
+    const listed = Math.floor(many / tableNames.length) * tableNames.length
+    expect([written, kept]).toEqual([length - listed, listed])
+    expect(await manifestText(folder)).toBe(await manifestText(whole))
+  },
+)
 
 test('a file that is gone, shorter or of other columns is written again', async () => {
-  const folder = join(folders, 'repaired')
-  await run(indexed.world, folder)
+  const folder = await copied('repaired')
   const { files, ...head } = await manifestOf(folder)
   const [gone, short, other] = files
   await rm(join(folder, gone?.path ?? ''))
@@ -93,10 +103,6 @@ test('a file that is gone, shorter or of other columns is written again', async 
 })
 
 describe('an index that is not complete', () => {
-  const blockOf = async (day: string) => {
-    const { files } = await manifestOf(whole)
-    return files.find((file) => file.day === day && file.table === 'activity')
-  }
   /** Runs a statement for the time of a test. */
   const during = async <T>(statement: string, undo: string, work: () => Promise<T>): Promise<T> => {
     await indexed.database.run((handle) => handle.execute(sql.raw(statement)))
@@ -110,7 +116,10 @@ describe('an index that is not complete', () => {
     `INSERT INTO log_gaps (chain_id, from_block, to_block, unread_to, state, ledger_only)
      VALUES (8453, ${from}, ${to}, ${unread}, '${state}', ${ledgerOnly})`
   const noGap = 'DELETE FROM log_gaps WHERE chain_id = 8453'
-  const daysOf = async (folder: string) => [...new Set((await manifestOf(folder)).files.map(({ day }) => day))]
+  /** A gap concerns all tables alike, so one of them is exported. */
+  const tables = ['activity'] as const
+  const listed = async (folder: string) => (await manifestOf(folder)).files.filter(({ table }) => table === 'activity')
+  const daysOf = async (folder: string) => (await listed(folder)).map(({ day }) => day)
 
   test.each([
     ['open', true],
@@ -122,40 +131,42 @@ describe('an index that is not complete', () => {
     async (state, only) => {
       const folder = join(folders, `gap-${state}-${only}`)
       const days = await daysOf(whole)
-      const withLogs = (await manifestOf(whole)).files.filter(({ table, rows }) => table === 'activity' && rows > 0)
+      const withLogs = (await listed(whole)).filter(({ rows }) => rows > 0)
       const [{ day: before = '' } = {}, { day: left = '', firstBlock } = {}] = withLogs
       const block = firstBlock ?? 0
-      const report = await during(gap(block, block, block, state, only), noGap, () => run(indexed.world, folder))
+      const report = await during(gap(block, block, block, state, only), noGap, () =>
+        run(indexed.world, folder, { tables }),
+      )
       expect(report.incomplete).toEqual([{ first: left, last: left, why: expect.stringContaining('`ledger`') }])
       expect(await daysOf(folder)).toEqual(days.filter((it) => it !== left))
       const earlier = await during(gap(block, block, block, state, only), noGap, () =>
-        run(indexed.world, folder, { to: before }),
+        run(indexed.world, folder, { tables, to: before }),
       )
       expect(earlier.incomplete).toEqual([])
-      expect((await run(indexed.world, folder)).incomplete).toEqual([])
-      expect(await manifestText(folder)).toBe(await manifestText(whole))
+      expect((await run(indexed.world, folder, { tables })).incomplete).toEqual([])
+      expect(await listed(folder)).toEqual(await listed(whole))
     },
   )
 
   test('a gap above the final blocks is none, and the read part of a gap of the ledger neither', async () => {
     const folder = join(folders, 'gap-none')
     const head = Number((await indexed.world.newest()).block)
-    const tip = await during(gap(head, head, head, 'open', false), noGap, () => run(indexed.world, folder))
+    const tip = await during(gap(head, head, head, 'open', false), noGap, () => run(indexed.world, folder, { tables }))
     expect(tip.incomplete).toEqual([])
-    const first = await blockOf((await daysOf(whole))[0] ?? '')
+    const [first] = await listed(whole)
     const begin = first?.firstBlock ?? 0
     const read = await during(gap(begin, head, begin, 'open', true), noGap, () =>
-      run(indexed.world, join(folders, 'gap-read')),
+      run(indexed.world, join(folders, 'gap-read'), { tables }),
     )
     expect(read.incomplete).toEqual([{ first: first?.day, last: first?.day, why: expect.any(String) }])
   })
 
   test('a gap that is being read is one to its end, because rows above what is unread can still lack their log', async () => {
-    const withLogs = (await manifestOf(whole)).files.filter(({ table, rows }) => table === 'activity' && rows > 0)
+    const withLogs = (await listed(whole)).filter(({ rows }) => rows > 0)
     const [first, second] = withLogs
     const begin = first?.firstBlock ?? 0
     const report = await during(gap(begin, second?.firstBlock ?? 0, begin, 'open', false), noGap, () =>
-      run(indexed.world, join(folders, 'gap-begun')),
+      run(indexed.world, join(folders, 'gap-begun'), { tables }),
     )
     expect(report.incomplete).toMatchObject([{ first: first?.day, last: second?.day }])
   })
@@ -163,7 +174,7 @@ describe('an index that is not complete', () => {
   test('leaves out all days while a build without a ledger wrote it', async () => {
     const folder = join(folders, 'gap-all')
     const set = (value: string) => `UPDATE cursors SET ledger_number = ${value} WHERE chain_id = 8453`
-    const report = await during(set('NULL'), set('block_number'), () => run(indexed.world, folder))
+    const report = await during(set('NULL'), set('block_number'), () => run(indexed.world, folder, { tables }))
     const days = await daysOf(whole)
     expect(report).toMatchObject({ written: 0, incomplete: [{ first: days[0], last: days.at(-1) }] })
   })
@@ -172,7 +183,7 @@ describe('an index that is not complete', () => {
     const folder = join(folders, 'unread')
     const set = (value: string) => `UPDATE events SET payment_token = ${value} WHERE chain_id = 8453 AND id = 4`
     const token = `decode('${indexed.world.deployment.usdc.slice(2)}', 'hex')`
-    const report = await during(set('NULL'), set(token), () => run(indexed.world, folder))
+    const report = await during(set('NULL'), set(token), () => run(indexed.world, folder, { tables }))
     const [event] = await duck.rows(`SELECT createdAt FROM '${whole}/events/chain=8453/*/*.parquet' WHERE id = 4`)
     const first = dayOf(BigInt(event?.createdAt ?? 0))
     expect(report.incomplete).toMatchObject([{ first }])
@@ -181,7 +192,7 @@ describe('an index that is not complete', () => {
 
   test('a run ends with an error when logs of its days are found to be missing meanwhile, and is continued later', async () => {
     const folder = join(folders, 'meanwhile')
-    const { files } = await manifestOf(whole)
+    const files = await listed(whole)
     const block = files[0]?.firstBlock ?? 0
     let snapshots = 0
     const database: ExportOptions['database'] = {
@@ -194,11 +205,13 @@ describe('an index that is not complete', () => {
       },
     }
     await during('SELECT', noGap, () =>
-      expect(run(indexed.world, folder, { database })).rejects.toThrow(/lacks logs again: run the export again/),
+      expect(run(indexed.world, folder, { tables, database })).rejects.toThrow(
+        /lacks logs again: run the export again/,
+      ),
     )
-    expect((await manifestOf(folder)).files).toEqual(files.slice(0, tableNames.length))
-    await run(indexed.world, folder)
-    expect(await manifestText(folder)).toBe(await manifestText(whole))
+    expect(await listed(folder)).toEqual(files.slice(0, 1))
+    await run(indexed.world, folder, { tables })
+    expect(await listed(folder)).toEqual(await listed(whole))
   })
 
   test('a chain whose nodes do not have the newest block of the index is not exported', async () => {
@@ -228,12 +241,11 @@ describe('a difference', () => {
     ['events', 'events', 'strike', 'id = 4'],
     ['settlements', 'ledger', 'block_timestamp', 'type = 3 AND event_id = 4'],
   ] as const)('of a row of %s (%s.%s, %s) is found by verify, and repaired', async (table, stored, column, where) => {
-    const folder = join(folders, `verified-${table}`)
+    const folder = await copied(`verified-${table}`)
     const tables = [table]
-    await run(indexed.world, folder, { tables })
-    const { files } = await manifestOf(folder)
-    const verify = () => run(indexed.world, folder, { tables, mode: 'verify' })
-    const repair = () => run(indexed.world, folder, { tables, mode: 'repair' })
+    const files = (await manifestOf(folder)).files.filter((file) => file.table === table)
+    const verify = (part: Partial<ExportOptions> = {}) =>
+      run(indexed.world, folder, { tables, ...part, mode: 'verify' })
     expect(await verify()).toMatchObject({ written: 0, kept: files.length, different: [] })
     const before = await manifestText(folder)
     const add = (one: number) =>
@@ -242,18 +254,21 @@ describe('a difference', () => {
     const found = await verify()
     expect([found.written, found.kept, found.different.length]).toEqual([0, files.length - 1, 1])
     expect(await manifestText(folder)).toBe(before)
+    const day = files.find(({ path }) => path === found.different[0])?.day
+    const ofDay = { tables, from: day, to: day }
+    const repair = () => run(indexed.world, folder, { ...ofDay, mode: 'repair' })
     expect(await repair()).toMatchObject({ written: 1, different: found.different })
-    expect((await verify()).different).toEqual([])
+    expect((await verify(ofDay)).different).toEqual([])
     await add(-1)
     expect((await repair()).different).toEqual(found.different)
     expect(await manifestText(folder)).toBe(before)
   })
 
   test('of the hash in the manifest is found by verify', async () => {
-    const folder = join(folders, 'hashes')
+    const folder = await copied('hashes')
     const options = { tables: ['events'] } as const
-    await run(indexed.world, folder, options)
-    const [{ sha256 = '', path = '' } = {}] = (await manifestOf(folder)).files
+    const { files } = await manifestOf(folder)
+    const { sha256 = '', path = '' } = files.find(({ table }) => table === 'events') ?? {}
     const text = await manifestText(folder)
     await writeFile(join(folder, 'manifest-8453.json'), text.replace(sha256, '0'.repeat(64)))
     expect((await run(indexed.world, folder, { ...options, mode: 'verify' })).different).toContain(path)
@@ -262,8 +277,7 @@ describe('a difference', () => {
   })
 
   test('of a byte of a file is found by verify, and so is a file that is gone', async () => {
-    const folder = join(folders, 'bytes')
-    await run(indexed.world, folder)
+    const folder = await copied('bytes')
     const { files } = await manifestOf(folder)
     const [flipped = '', gone = ''] = files.slice(2, 4).map(({ path }) => path)
     const bytes = await readFile(join(folder, flipped))
@@ -290,9 +304,8 @@ test('a manifest of another deployment, or of none, is refused with the next ste
 })
 
 test('a day is written when it is final, and files that are there stay as they are', async () => {
-  const folder = join(folders, 'growing')
+  const folder = await copied('growing')
   const { world } = indexed
-  await run(world, folder)
   const before = await inodes(folder)
   expect(await manifestText(folder)).toBe(await manifestText(whole))
   const lastFinal = reports[0]?.lastFinal ?? ''

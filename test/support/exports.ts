@@ -7,6 +7,7 @@ import { dayOf, endOf } from '../../src/export/days.ts'
 import { type ExportOptions, type ExportReport, exportChain } from '../../src/export/export.ts'
 import { tableNames } from '../../src/export/tables.ts'
 import { createClosers } from '../../src/lib/lifecycle.ts'
+import type { ChainId } from '../../src/protocol/chains.ts'
 import { createFinality } from '../../src/reads/freshness/finality.ts'
 import { startIndexed, type World } from './indexing.ts'
 
@@ -70,17 +71,17 @@ export const manifestOf = async (folder: string, chainId = 8453) =>
   Manifest.parse(JSON.parse(await manifestText(folder, chainId)))
 
 /**
- * The index of two chains with lives on several days, the newest of which is not over, and an export of all final days.
+ * The index of chains with lives on several days, the newest of which is not over, and an export of all final days.
  *
  * @example
  * const exports = await startExports()
  * afterAll(() => exports.close())
  */
-export const startExports = async () => {
+export const startExports = async (chainIds: readonly [ChainId, ...ChainId[]] = [8453, 56]) => {
   const closers = createClosers()
   const folders = await mkdtemp(join(tmpdir(), 'fx-exports-'))
   closers.add('folders', folders, () => rm(folders, { recursive: true }))
-  const indexed = closers.add('index', await startIndexed([8453, 56]), (it) => it.close())
+  const indexed = closers.add('index', await startIndexed(chainIds), (it) => it.close())
   const api = await indexed.open()
   for (const world of indexed.worlds) {
     await live(world)
@@ -109,7 +110,7 @@ export const startExports = async () => {
     run,
     /** A folder for exports of tests. */
     folders,
-    /** The export of all final days of both chains, which no test changes. */
+    /** The export of all final days of the chains, which no test changes. */
     whole,
     /** Its reports, by the worlds of the index. */
     reports,
