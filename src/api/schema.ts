@@ -53,11 +53,23 @@ const parseQuery = <S extends z.ZodObject>(schema: S, value: object): z.ZodSafeP
   return { success: false, error: new z.ZodError([...faults, ...others].slice(0, MAX_FAULTS)) as never }
 }
 
+/** Compiles each schema once, however many apps of a process have it. */
+const perSchema = <T extends object>(compile: (schema: z.ZodType) => T): ((schema: z.ZodType) => T) => {
+  const compiled = new WeakMap<z.ZodType, T>()
+  return (schema) => {
+    const known = compiled.get(schema) ?? compile(schema)
+    compiled.set(schema, known)
+    return known
+  }
+}
+
+const compiledBody = perSchema((schema) => z.compile(schema))
+
 /** Parses path, query and body by their zod schemas. The handler gets the decoded values. */
 export const validatorCompiler: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart = 'request' }) => {
   const part = httpPart === 'querystring' ? 'query' : httpPart
   // Bodies have many fields: compiled, those of `create-event` are decoded in a third of the time.
-  const compiled = httpPart === 'body' ? z.compile(schema) : schema
+  const compiled = httpPart === 'body' ? compiledBody(schema) : schema
   return (value: unknown) => {
     const isQuery = httpPart === 'querystring' && schema instanceof z.ZodObject
     const parsed = isQuery ? parseQuery(schema, Object(value)) : safeParse(compiled, value)
@@ -66,9 +78,7 @@ export const validatorCompiler: FastifySchemaCompiler<z.ZodType> = ({ schema, ht
   }
 }
 
-const serializers = new WeakMap<z.ZodType, (value: unknown) => string>()
-
-const compileSerializer = (schema: z.ZodType): ((value: unknown) => string) => {
+const compiledSerializer = perSchema((schema): ((value: unknown) => string) => {
   const jsonSchema = z.toJSONSchema(schema, {
     // Without ids the parts of a schema are inlined, as the compiler of serializers requires.
     metadata: z.registry<z.core.GlobalMeta>(),
@@ -78,11 +88,7 @@ const compileSerializer = (schema: z.ZodType): ((value: unknown) => string) => {
     },
   })
   return fastJsonStringify(jsonSchema as fastJsonStringify.Schema)
-}
+})
 
-/** Compiles the zod schema of a response to a serializer, once per schema. */
-export const serializerCompiler: FastifySerializerCompiler<z.ZodType> = ({ schema }) => {
-  const serialize = serializers.get(schema) ?? compileSerializer(schema)
-  serializers.set(schema, serialize)
-  return serialize
-}
+/** Compiles the zod schema of a response to a serializer. */
+export const serializerCompiler: FastifySerializerCompiler<z.ZodType> = ({ schema }) => compiledSerializer(schema)

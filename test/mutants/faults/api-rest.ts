@@ -89,7 +89,7 @@ export const restFaults: Faults = {
         'the compiler resolves the references of parts with ids',
       ],
       ['      if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties\n', ''],
-      ['  serializers.set(schema, serialize)\n', ''],
+      ['    compiled.set(schema, known)\n', ''],
     ],
   },
   'src/api/limits/limits.ts': {
