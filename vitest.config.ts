@@ -84,7 +84,7 @@ export default defineConfig({
           include: [
             `test/api/{reads,tx${form === 'long' ? ',simulation,transactions' : ''}}.service.test.ts`,
             'test/contracts/invariants.service.test.ts',
-            'test/export/content.service.test.ts',
+            ...(form === 'long' ? ['test/export/content.service.test.ts'] : []),
             `test/history/${form === 'long' ? '*' : 'fold'}.service.test.ts`,
             `test/indexer/${form === 'long' ? '{audit,feed,fees,refresh}' : 'refresh'}.service.test.ts`,
             ...(form === 'long' ? ['test/reads/fees.service.test.ts'] : []),

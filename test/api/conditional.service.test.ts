@@ -213,6 +213,10 @@ test('a reorg never leads to a 304 for outdated data', { timeout: byForm(180_000
     if (below(2) === 0) await collect()
     await actions.node.mine({ blocks: 1 })
     await indexed.reachHead()
+    // Tags of the new fork, which may hold once it has another block.
+    await collect()
+    await actions.node.mine({ blocks: 1 })
+    await indexed.reachHead()
     for (const path of paths) {
       const current = (await ask(path)).body
       for (const it of seen.values()) {

@@ -132,7 +132,7 @@ const walk = async (
 }
 
 /** Changes that are written first. A walk begins after each, so that the time grows with the square. */
-const CHANGES = byForm(8, 20)
+const CHANGES = byForm(5, 20)
 
 test('a walk from any cursor names every aspect that changed, whatever the size of its pages and the writes meanwhile', async () => {
   const random = createRandom(seed)

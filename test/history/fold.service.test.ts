@@ -14,9 +14,9 @@ import { byForm, seed } from '../support/repetitions.ts'
 import { useProtocol } from '../support/use-protocol.ts'
 
 /** Actions that are tried. */
-const STEPS = byForm(100, 4_000)
+const STEPS = byForm(70, 4_000)
 /** Blocks at which every entity is compared. */
-const BLOCKS = byForm(2, 40)
+const BLOCKS = byForm(1, 40)
 
 const profile = inject('profile')
 const protocol = await useProtocol(profile)

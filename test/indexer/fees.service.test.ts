@@ -14,7 +14,7 @@ import { feeActions, ratesInIndex, storedFees } from '../support/fees.ts'
 import { indexSteps } from '../support/index-steps.ts'
 import { startNodeProxy } from '../support/node-proxy.ts'
 import { openDatabase } from '../support/open-database.ts'
-import { seed } from '../support/repetitions.ts'
+import { byForm, seed } from '../support/repetitions.ts'
 import { startWorld } from '../support/world.ts'
 
 /* The fee rates that events keep, in the index, compared with the order of all logs on the chain. */
@@ -100,11 +100,13 @@ test('an event keeps the rates of the last log before its own, also when both ar
   expect(await storedFees(database, CHAIN)).toMatchObject({ rows: { length: 4 } })
 })
 
+const ACTS = byForm(14, 60)
+
 test('random orders of fee changes and events, indexed in steps of random lengths, give the rates of the logs', async () => {
   const uniform = uniforms(seed)
   const int = (from: number, to: number): number => from + Math.floor(uniform() * (to - from + 1))
   const rate = (most: number) => BigInt(int(0, most))
-  for (let acts = 0; acts < 24; acts += 1) {
+  for (let acts = 0; acts < ACTS; acts += 1) {
     const rates = [rate(100_000), rate(100_000), rate(100_000), rate(500_000)] as const
     const act = int(0, 5)
     if (act === 0) await fees.setFees(rates)
@@ -175,7 +177,7 @@ test('the history continues where it stopped, and events are unknown until it ha
   for (let events = 0; events < 3; events += 1) {
     await fees.setFees([BigInt(events), 2n, 3n, 4n])
     await createEvent()
-    await world.actions.node.mine({ blocks: 20 })
+    await world.actions.node.mine({ blocks: 8 })
   }
   await steps.index()
   await forget()

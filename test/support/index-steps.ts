@@ -16,6 +16,8 @@ import { readFacts } from './read-facts.ts'
 
 const log = pino({ level: 'silent' })
 const TTL_MS = 60_000
+/** How long it steps at most, and the pause between two steps, in milliseconds. */
+const [PATIENCE_MS, POLL_MS] = [60_000, 5]
 
 /** An index that a test moves step by step: the chain is indexed and observed only when the test asks for it. */
 export const indexSteps = ({ chain, database }: { readonly chain: Chain; readonly database: Database }) => {
@@ -36,10 +38,15 @@ export const indexSteps = ({ chain, database }: { readonly chain: Chain; readonl
       const lease = await takeLease(database, chainId, 'test', TTL_MS)
       if (lease === null) throw new Error('another worker leads')
       const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log, proveEveryMs: 0 })
-      await eventually('index and chain agree', async () => {
-        const { isQuiet, head } = await step(lease)
-        return isQuiet && (await createQueries(database).indexed(chainId))?.hash === head.hash
-      })
+      await eventually(
+        'index and chain agree',
+        async () => {
+          const { isQuiet, head } = await step(lease)
+          return isQuiet && (await createQueries(database).indexed(chainId))?.hash === head.hash
+        },
+        PATIENCE_MS,
+        POLL_MS,
+      )
     },
 
     observeAll: (): Promise<void> => createObserver({ chain, database, log }).observeAll(new AbortController().signal),
