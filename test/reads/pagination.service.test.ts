@@ -74,8 +74,8 @@ const Page = z.object({
 })
 
 const page = async (query: string, cursor?: string | null) => {
-  const { status, data, meta } = await api.get(`/hedge/positions?${query}${cursor ? `&cursor=${cursor}` : ''}`)
-  expect(status).toBe(200)
+  const { status, data, meta, error } = await api.get(`/hedge/positions?${query}${cursor ? `&cursor=${cursor}` : ''}`)
+  expect([status, error]).toEqual([200, undefined])
   const { asOf, nextCursor } = Page.parse({ data, meta }).meta
   return { rows: Page.parse({ data, meta }).data, asOf, nextCursor }
 }
@@ -83,10 +83,9 @@ const page = async (query: string, cursor?: string | null) => {
 test.each(['desc', 'asc'])(
   'pages (%s) contain each row that survives exactly once while rows are added and reorgs remove blocks',
   async (order) => {
-    const [START, ARRIVING] = [byForm(280, 4_000), 20]
-    const part = START / 4
+    const [START, ARRIVING] = [byForm(300, 4_000), 20]
     for (const chainId of [8453, 56] as const) {
-      for (let from = 1; from < START; from += part) await write(chainId, from, from + part - 1)
+      for (let from = 1; from < START; from += 100) await write(chainId, from, from + 99)
     }
 
     // Rows arrive before each page, and before each twelfth the last blocks are replaced by others, whose rows have the
