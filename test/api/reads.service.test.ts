@@ -6,6 +6,7 @@ import { chainOf } from '../../src/reads/read.ts'
 import { openApp } from '../support/app.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { indexAll } from '../support/index-all.ts'
+import { byForm } from '../support/repetitions.ts'
 import { startWorld } from '../support/world.ts'
 
 type World = Awaited<ReturnType<typeof startWorld>>
@@ -211,7 +212,7 @@ describe('the source of a read:', () => {
         expect([200, 400]).toContain(online.status)
         expect([fallback.status, fallback.data, fallback.error]).toEqual([online.status, online.data, online.error])
       }),
-      { numRuns: 200 },
+      { numRuns: byForm(50, 2_000) },
     )
   })
 })

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { expect, test } from 'vitest'
+import { byForm } from '../support/repetitions.ts'
 
 /** What the example prints as an error, and its exit code. */
 const failureOf = (...args: readonly string[]): Promise<[string, unknown]> =>
@@ -8,14 +9,20 @@ const failureOf = (...args: readonly string[]): Promise<[string, unknown]> =>
     execFile(process.execPath, program, (error, _, stderr) => resolve([stderr, error?.code]))
   })
 
-test.concurrent.each([
-  { args: [], line: 'pass one argument: the environment file that npm start printed' },
+const refused: readonly { readonly args: readonly string[]; readonly line: string }[] = [
   { args: ['a.env', 'b.env'], line: 'pass one argument: the environment file that npm start printed' },
   {
     args: ['missing.env'],
     line: 'cannot read missing.env (ENOENT): pass the environment file that npm start printed',
   },
+  { args: [], line: 'pass one argument: the environment file that npm start printed' },
   { args: ['docs'], line: 'cannot read docs (EISDIR): pass the environment file that npm start printed' },
-])('the example of a receiver ends with one line for the arguments $args', async ({ args, line }) => {
-  expect(await failureOf(...args)).toEqual([`${line}\n`, 1])
-})
+]
+
+// By default one of each line. Each is a process that compiles the example.
+test.concurrent.each(byForm(refused.slice(0, 2), refused))(
+  'the example of a receiver ends with one line for the arguments $args',
+  async ({ args, line }) => {
+    expect(await failureOf(...args)).toEqual([`${line}\n`, 1])
+  },
+)

@@ -16,7 +16,7 @@ export const eventually = async (
   what: string,
   check: () => boolean | Promise<boolean>,
   timeoutMs = 60_000,
-  everyMs = 50,
+  everyMs = 20,
 ): Promise<void> => {
   const began = ranMs()
   while (!(await check())) {
