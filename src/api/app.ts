@@ -48,6 +48,7 @@ import { explorerRoutes } from './routes/explorer.ts'
 import { healthRoutes, type StatusSources, statusRoutes } from './routes/health.ts'
 import { landingRoutes } from './routes/landing.ts'
 import { listingRoutes } from './routes/listings.ts'
+import { mcpRoutes } from './routes/mcp.ts'
 import { meRoutes } from './routes/me.ts'
 import { planRoutes } from './routes/plans.ts'
 import { portfolioRoutes } from './routes/portfolio.ts'
@@ -84,6 +85,8 @@ export type AppOptions = {
   readonly limits: Limits
   /** The pages for people; null or absent: none. */
   readonly explorer?: ExplorerOptions | null
+  /** Whether `/mcp` is served. */
+  readonly mcp: boolean
   /** Rows that are read at once for CSV; fewer in tests. */
   readonly csvPageRows?: number
   /** Where requests are counted when the rate limit is shared with other processes. */
@@ -182,6 +185,7 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   await app.register(changelogRoutes, { prefix: '/v1' })
   await app.register(docsRoutes)
   if (options.explorer != null) await app.register(explorerRoutes, options.explorer)
+  if (options.mcp) await app.register(mcpRoutes)
   await app.register(meRoutes, { prefix: '/v1', identity })
   await app.register(readRoutes, { prefix: '/v1', sources, waits, turns, cache, defaultChainId })
   const lists: ListSources = { ...sources, pricing }

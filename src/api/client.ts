@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { once, setMaxListeners } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isIP, isIPv4, type Socket } from 'node:net'
@@ -67,11 +68,21 @@ export const rawAddressOf = (trustedProxies: number) => {
     addressOf({ ip: trustedProxies === 0 ? request.socket.remoteAddress : proxyAddr(request, trust) })
 }
 
+/** The client of the request that a request of this process is part of. */
+const represented = new AsyncLocalStorage<Client>()
+
+/** Sends requests of this process as parts of a client's own request, which was already counted. */
+export const asPartOf = <T>(client: Client, send: () => T): T => represented.run(client, send)
+
+/** Whether a request is part of another one, and so not counted itself. */
+export const isPart = (): boolean => represented.getStore() !== undefined
+
 /** The client of a request. */
-export const clientOf = (request: FastifyRequest): Client => ({
-  address: addressOf(request),
-  disconnected: disconnectionOf(request.raw.socket),
-})
+export const clientOf = (request: FastifyRequest): Client =>
+  represented.getStore() ?? {
+    address: addressOf(request),
+    disconnected: disconnectionOf(request.raw.socket),
+  }
 
 /** Calls `end` once, when a response ended or its connection closed. Before its turn, a pipelined one has none. */
 export const onResponseEnd = (response: ServerResponse, end: () => void): void =>

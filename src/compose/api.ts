@@ -164,6 +164,7 @@ export const runOpenapi = async ({ check }: { readonly check: boolean }): Promis
       defaultChainId,
       maxPageBytes: 1,
       limits: nobody,
+      mcp: false,
       draining: new AbortController().signal,
       metrics: createMetrics(),
       log,

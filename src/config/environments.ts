@@ -146,6 +146,7 @@ export const api = {
   MAX_UNREAD_BYTES: integer(1, 1_099_511_627_776).default(134_217_728),
   RATE_LIMIT_PER_MINUTE: integer(0, 1_000_000).default(0),
   TRUSTED_PROXIES: integer(0, 100).default(0),
+  MCP: trueOrFalse.default(true),
   ...redis,
   MAX_LAG_SECONDS: integer(1, 86_400).default(60),
   EXPLORER: explorer.prefault('on'),

@@ -107,6 +107,7 @@ export const appOf = (config: ConfigOf<typeof environments.api>) => ({
   maxPageBytes: config.PAGE_CACHE_BYTES,
   limits: limitsOf(config),
   explorer: config.EXPLORER,
+  mcp: config.MCP,
 })
 
 /** What an engine prices with and signs. */

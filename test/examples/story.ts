@@ -100,11 +100,16 @@ export const startStory = async () => {
   const [api] = opened
   if (api === undefined) throw new Error('the API is not open')
   const { app, sources, checks } = api
-  for (const save of heartbeats) await save()
+  /** Reports that the index is current. */
+  const beat = async (): Promise<void> => {
+    for (const save of heartbeats) await save()
+  }
+  await beat()
   await checks.runAll()
   await eventually('the API knows the index', () => sources.changes.isCurrent([8453, 56]))
   return {
-    ...{ app, routes, base, bnb, ids, purchase, hash, database },
+    ...{ app, routes, base, bnb, ids, purchase, hash, database, nodes },
+    ...{ databaseUrl: store.url, beat },
     broadcast: { statusCode: broadcast.statusCode, payload: broadcast.payload },
     /** The header of the user's requests. */
     authorization: `Bearer ${await provider.signIn(user.sub)}`,

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { type Block, blocksOf, differences, guidePages, pagesWithCode, statedOutput, textOf } from '../support/guide.ts'
 
 const pages = [
+  'assistants',
   'buying-and-claiming',
   'changes',
   'csv',

@@ -50,6 +50,7 @@ type Options = {
   }
   readonly engineUrl?: string
   readonly limits?: Partial<Limits>
+  readonly mcp?: boolean
   readonly csvPageRows?: number
   readonly limitStore?: LimitStore
   readonly tracing?: Tracing
@@ -145,6 +146,7 @@ export const openApp = async (options: Options) => {
     defaultChainId: 8453,
     maxPageBytes: 16_777_216,
     limits,
+    mcp: options.mcp ?? true,
     ...(csvPageRows && { csvPageRows }),
     ...(limitStore && { limitStore }),
     ...(tracing && { tracing }),

@@ -10,7 +10,7 @@ type Page = { readonly name: string; readonly title: string; readonly summary: s
  * The pages of the guide in their order: `docs/guide/<name>.md`. `covers` matches the paths of the operations that a page
  * explains.
  */
-const pages: readonly Page[] = [
+export const guidePages: readonly Page[] = [
   { name: 'quick-start', title: 'Quick start', summary: 'From an empty folder to a bought position and a claim' },
   {
     name: 'money',
@@ -58,18 +58,23 @@ const pages: readonly Page[] = [
     covers: /^\/v1\/activity$/,
   },
   { name: 'csv', title: 'CSV', summary: 'Whole lists and activity for spreadsheets, with amounts in tokens' },
+  {
+    name: 'assistants',
+    title: 'Assistants',
+    summary: '`/mcp`: the operations of the API as tools of language models, and this guide',
+  },
   { name: 'limits', title: 'Limits', summary: 'Sizes, rates and times, and what is returned above each' },
 ]
 
 export type GuidePage = Page & { readonly markdown: string }
 
 /** The page of the guide that explains the operation of a path; undefined when none does. */
-export const guidePageOf = (path: string): Page | undefined => pages.find(({ covers }) => covers?.test(path))
+export const guidePageOf = (path: string): Page | undefined => guidePages.find(({ covers }) => covers?.test(path))
 
 /** Reads the pages of the guide. Throws when one is missing or does not begin with its title. */
 export const readGuide = (): Promise<readonly GuidePage[]> =>
   Promise.all(
-    pages.map(async (page) => {
+    guidePages.map(async (page) => {
       const markdown = await readFile(packaged(`docs/guide/${page.name}.md`), 'utf8')
       if (!markdown.startsWith(`# ${page.title}\n`))
         throw new TypeError(`docs/guide/${page.name}.md does not begin with the title ${page.title}`)

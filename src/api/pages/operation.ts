@@ -44,7 +44,7 @@ const isReference = (value: unknown): value is Reference =>
   typeof value === 'object' && value !== null && '$ref' in value && typeof value.$ref === 'string'
 
 /** Follows references, to responses and to schemas. */
-const resolve = (document: Description, value: unknown): unknown => {
+export const resolve = (document: Description, value: unknown): unknown => {
   if (!isReference(value)) return value
   const [kind, name] = value.$ref.split('/').slice(2)
   const all: Readonly<Record<string, Readonly<Record<string, unknown>>>> = document.components
@@ -114,12 +114,14 @@ const fieldsOf = (document: Description, given: unknown, path = '', depth = 0): 
   ]
 }
 
+/** The schema of JSON. */
+export const schemaOf = (content: Media | undefined): unknown =>
+  (content?.['application/json'] as { readonly schema?: unknown } | undefined)?.schema
+
 /** An operation as a page of Markdown. */
 export const operationMarkdown = (document: Description, operation: Operation): string => {
   const { method, path, summary, description, parameters = [], requestBody, responses } = operation
   const success = resolve(document, responses[200]) as { readonly content?: Media } | undefined
-  const schemaOf = (content: Media | undefined): unknown =>
-    (content?.['application/json'] as { readonly schema?: unknown } | undefined)?.schema
   const errors = Object.entries(responses)
     .filter(([status]) => Number(status) >= 400)
     .map(([status, response]) => {

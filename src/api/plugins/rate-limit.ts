@@ -1,7 +1,7 @@
 import fp from 'fastify-plugin'
 import { ServiceError } from '../../lib/errors.ts'
 import { createTally } from '../../lib/tally.ts'
-import { addressOf, onResponseEnd } from '../client.ts'
+import { addressOf, isPart, onResponseEnd } from '../client.ts'
 import type { Refused } from '../limits/limits.ts'
 import { allowanceHeaders, type RateLimit } from '../limits/rate-limit.ts'
 
@@ -14,7 +14,7 @@ export const rateLimits = fp<Options>(async (app, { limit, refused }) => {
   app.addHook('onRequest', async (request, reply) => {
     const { method, headers, routeOptions } = request
     // A preflight is not limited.
-    if (method === 'OPTIONS' || routeOptions.config.unlimited === true) return
+    if (method === 'OPTIONS' || routeOptions.config.unlimited === true || isPart()) return
     // A request that may become a 304 is counted once its response is not one.
     const mayBe304 = (method === 'GET' || method === 'HEAD') && headers['if-none-match'] !== undefined
     const address = addressOf(request)

@@ -10,7 +10,7 @@ import { lagOfReached } from '../../reads/lag/lag.ts'
 import type { ReadTurns } from '../../reads/turns.ts'
 import { isStream, prefersCsv } from '../accept.ts'
 import { bytesOf } from '../bytes.ts'
-import { rawAddressOf } from '../client.ts'
+import { isPart, rawAddressOf } from '../client.ts'
 import { type Allowance, allowanceHeaders, type RateLimit } from '../limits/rate-limit.ts'
 import { isLarge, type Unread } from '../unread.ts'
 import { acceptedEncodings, type Encoding, encode, THRESHOLD } from './compress.ts'
@@ -198,9 +198,10 @@ export const createResponseCache = (deps: Deps) => {
       const body = encoding === undefined ? undefined : bodies[encoding]
       // The framework compresses a body for the first client that accepts an encoding of it.
       if (encoding === undefined || body === undefined) return null
-      const allowance = limit?.take(addressOf(request)) ?? null
+      const isCounted = limit !== null && !isPart()
+      const allowance = isCounted ? limit.take(addressOf(request)) : null
       // The framework rejects requests above the limit, because it counts exactly.
-      if (limit !== null && allowance === null) return null
+      if (isCounted && allowance === null) return null
       if (isLarge(body) && method !== 'HEAD' && !unread.add(response, body.length, addressOf(request))) return null
       return { entry, etag, body, encoding, allowance }
     },

@@ -38,7 +38,7 @@ export const limitFaults: Faults = {
     tests: ['test/api/plugins/rate-limit.test.ts'],
     faults: [
       ["if (method === 'OPTIONS' || routeOptions", 'if (routeOptions'],
-      [' || routeOptions.config.unlimited === true) return', ') return'],
+      [' || routeOptions.config.unlimited === true || isPart()) return', ' || isPart()) return'],
       ["(method === 'GET' || method === 'HEAD') && headers", "method === 'GET' && headers"],
       ["(method === 'GET' || method === 'HEAD') && headers", 'headers'],
       ['      undecided.add(address, 1)\n', ''],

@@ -43,7 +43,7 @@ export const responseCacheFaults: Faults = {
       ['header === undefined || header === etag ? header', 'header !== undefined ? header'],
       ['now() > until', 'now() >= until'],
       ['bodies === null || now() > until', 'bodies === null'],
-      ['      if (limit !== null && allowance === null) return null\n', ''],
+      ['      if (isCounted && allowance === null) return null\n', ''],
       ["isLarge(body) && method !== 'HEAD' &&", 'isLarge(body) &&'],
       ['const isOther = etag !== entry.etag', 'const isOther = false'],
       ["own.push('content-length', String(body.length))", ''],
