@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { createAccess, requestId, traceOf } from '../../src/api/access.ts'
-import { clientOf, onResponseEnd, rawAddressOf, trustsProxy } from '../../src/api/client.ts'
+import { asPartOf, clientOf, isPart, onResponseEnd, rawAddressOf, trustsProxy } from '../../src/api/client.ts'
 import { helpLink } from '../../src/api/help.ts'
 import { linkHeader, relativeUrl } from '../../src/api/link.ts'
 import { markReverted } from '../../src/api/reverted.ts'
@@ -28,6 +28,16 @@ test('a client has the address of its request, and a signal that aborts when its
   socket.emit('close')
   expect(first.disconnected.aborted).toBe(true)
   expect(first.disconnected.reason).toMatchObject({ code: 'service_unavailable', message: 'the client disconnected' })
+})
+
+test('a request that is part of another one has its client, also after a pause, and no other request has', async () => {
+  const client = clientOf(requestOn(openSocket()))
+  const part = asPartOf(client, async () => {
+    await turn()
+    return [isPart(), clientOf(requestOn(openSocket()))]
+  })
+  expect([isPart(), clientOf(requestOn(openSocket())) === client]).toEqual([false, false])
+  expect(await part).toEqual([true, client])
 })
 
 test('the signal of a connection that is closed already has aborted', () => {

@@ -1,6 +1,8 @@
+import { Socket } from 'node:net'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
-import type { InjectOptions } from 'fastify'
+import Fastify, { type FastifyRequest, type InjectOptions } from 'fastify'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { sendPart } from '../../src/api/mcp/parts.ts'
 import { openApp } from '../support/app.ts'
 import { operations } from '../support/openapi.ts'
 
@@ -217,17 +219,38 @@ test.each(['GET', 'DELETE'] as const)('%s is a 405, because there are no streams
   expect(JSON.parse(body).error).toEqual({ code: 'not_found', message: 'the path takes POST' })
 })
 
-test('a subscription is refused, and does not stay open', async () => {
+/** Sends a message of the newest revision, which has an envelope. */
+const postModern = (method: string, params: object = {}) => {
   const version = '2026-07-28'
-  const meta = {
+  const _meta = {
     'io.modelcontextprotocol/protocolVersion': version,
     'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
     'io.modelcontextprotocol/clientCapabilities': {},
   }
-  const params = { notifications: { toolsListChanged: true }, _meta: meta }
-  const method = 'subscriptions/listen'
-  const response = await post(messageOf(method, params), { 'mcp-protocol-version': version, 'mcp-method': method })
+  return post(messageOf(method, { ...params, _meta }), { 'mcp-protocol-version': version, 'mcp-method': method })
+}
+
+test('a subscription is refused, and does not stay open', async () => {
+  const response = await postModern('subscriptions/listen', { notifications: { toolsListChanged: true } })
   expect(answerOf(response).error).toEqual({ code: -32603, message: 'Subscription limit reached' })
+})
+
+test('clients may reuse a list for a minute, and caches of HTTP store no answer', async () => {
+  const response = await postModern('tools/list')
+  expect(answerOf(response).result).toMatchObject({ ttlMs: 60_000, cacheScope: 'public' })
+  expect(response.headers['cache-control']).toBe('no-store')
+})
+
+test('a result has the response of the API, and the headers that say how fresh it is', async () => {
+  const { content, isError } = answerOf(await post(callOf('getChains'))).result
+  const { body } = await api.app.inject('/v1/chains')
+  expect([isError, content]).toEqual([
+    undefined,
+    [
+      { type: 'text', text: body },
+      { type: 'text', text: 'X-Data-Source: static' },
+    ],
+  ])
 })
 
 test('each message costs a request of its client, whatever it calls, and 1,000 calls are limited with 429', async () => {
@@ -257,6 +280,22 @@ test('each message costs a request of its client, whatever it calls, and 1,000 c
   })
   // Another client is not affected.
   expect((await send(callOf('getChains'), '192.0.2.2')).headers['ratelimit-remaining']).toBe(String(LIMIT - 1))
+})
+
+test('a call during a stop is an error that can be retried', async () => {
+  const stopped = Fastify()
+  await stopped.ready()
+  await stopped.close()
+  const request = {
+    id: 'mine',
+    ip: '192.0.2.1',
+    headers: {},
+    raw: { socket: new Socket() },
+  } as unknown as FastifyRequest
+  await expect(sendPart(stopped, request, { method: 'GET', url: '/' })).rejects.toMatchObject({
+    code: 'service_unavailable',
+    message: 'the service is stopping',
+  })
 })
 
 test('without the setting there is no /mcp', async () => {

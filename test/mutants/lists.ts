@@ -1,5 +1,6 @@
 import type { Faults } from './fault.ts'
 import { apiFaults } from './faults/api.ts'
+import { mcpFaults } from './faults/api-mcp.ts'
 import { pageFaults } from './faults/api-pages.ts'
 import { restFaults } from './faults/api-rest.ts'
 import { auditFaults } from './faults/audit.ts'
@@ -25,6 +26,7 @@ import { webhooksFaults } from './faults/webhooks.ts'
 /** All lists of faults. A file is in one of them. */
 export const lists: readonly Faults[] = [
   apiFaults,
+  mcpFaults,
   pageFaults,
   restFaults,
   auditFaults,

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest, InjectOptions, LightMyRequestResponse } from 'fastify'
-import { ServiceError, unavailable } from '../../lib/errors.ts'
+import { unavailable } from '../../lib/errors.ts'
 import { problem } from '../../lib/http/problem.ts'
 import { asPartOf, clientOf } from '../client.ts'
 import { listHeaderNames } from '../operation.ts'
@@ -64,7 +64,8 @@ export const callTool = async (
     if (statusCode < 400) return calledOf(payload, notesOf(headers))
     return failed(payload, JSON.parse(payload).error.code, notesOf(headers))
   } catch (fault) {
-    if (!(fault instanceof ServiceError)) throw fault
-    return failed(JSON.stringify(problem(fault, request.id).body), fault.code)
+    const { status, body } = problem(fault, request.id)
+    if (status === 500) request.log.error({ err: fault }, 'request failed')
+    return failed(JSON.stringify(body), body.error.code)
   }
 }
