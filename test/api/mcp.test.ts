@@ -1,4 +1,5 @@
 import { Socket } from 'node:net'
+import { gunzipSync } from 'node:zlib'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import Fastify, { type FastifyRequest, type InjectOptions } from 'fastify'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -28,8 +29,8 @@ const post = (payload: NonNullable<InjectOptions['payload']>, headers: Record<st
 const messageOf = (method: string, params: object = {}) => ({ jsonrpc: '2.0', id: 1, method, params })
 const callOf = (name: string, given: unknown = {}) => messageOf('tools/call', { name, arguments: given })
 
-/** The JSON-RPC message of a response: an event, or JSON where the transport refuses. */
-const answerOf = ({ body }: { readonly body: string }) => JSON.parse(/^data: (.*)$/m.exec(body)?.[1] ?? body)
+/** The JSON-RPC message of a response. */
+const answerOf = ({ body }: { readonly body: string }) => JSON.parse(body)
 
 /** The error that the result of a tool has. */
 const toolErrorOf = (response: { readonly body: string }) => {
@@ -220,14 +221,18 @@ test.each(['GET', 'DELETE'] as const)('%s is a 405, because there are no streams
 })
 
 /** Sends a message of the newest revision, which has an envelope. */
-const postModern = (method: string, params: object = {}) => {
+const postModern = (method: string, params: object = {}, headers: Record<string, string> = {}) => {
   const version = '2026-07-28'
   const _meta = {
     'io.modelcontextprotocol/protocolVersion': version,
     'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
     'io.modelcontextprotocol/clientCapabilities': {},
   }
-  return post(messageOf(method, { ...params, _meta }), { 'mcp-protocol-version': version, 'mcp-method': method })
+  return post(messageOf(method, { ...params, _meta }), {
+    'mcp-protocol-version': version,
+    'mcp-method': method,
+    ...headers,
+  })
 }
 
 test('a subscription is refused, and does not stay open', async () => {
@@ -239,6 +244,20 @@ test('clients may reuse a list for a minute, and caches of HTTP store no answer'
   const response = await postModern('tools/list')
   expect(answerOf(response).result).toMatchObject({ ttlMs: 60_000, cacheScope: 'public' })
   expect(response.headers['cache-control']).toBe('no-store')
+})
+
+test.each([
+  ['older', () => post(messageOf('tools/list'), { 'accept-encoding': 'gzip' })],
+  ['newest', () => postModern('tools/list', {}, { 'accept-encoding': 'gzip' })],
+])('a client of the %s revision gets JSON, compressed as other responses', async (_, send) => {
+  const { headers, rawPayload } = await send()
+  expect([headers['content-type'], headers['content-encoding']]).toEqual(['application/json; charset=utf-8', 'gzip'])
+  expect(JSON.parse(gunzipSync(rawPayload).toString()).result.tools.length).toBeGreaterThan(10)
+})
+
+test('a notification has no answer', async () => {
+  const { statusCode, body } = await post({ jsonrpc: '2.0', method: 'notifications/initialized' })
+  expect([statusCode, body]).toEqual([202, ''])
 })
 
 test('a result has the response of the API, and the headers that say how fresh it is', async () => {

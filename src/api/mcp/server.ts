@@ -1,9 +1,11 @@
 import {
   createMcpHandler,
+  isLegacyRequest,
   ProtocolError,
   ProtocolErrorCode,
   ResourceNotFoundError,
   Server,
+  WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { clip } from '../../lib/errors.ts'
@@ -74,13 +76,25 @@ export const createMcp = (app: FastifyInstance) => {
     return server
   }
 
-  return (request: FastifyRequest): Promise<Response> => {
-    const { headers, body, method } = request
+  return async (request: FastifyRequest): Promise<Response> => {
+    const { headers, body: parsedBody, method } = request
     const own = Object.entries(headers).flatMap(([name, value]) =>
       OWN_HEADER.test(name) ? [[name, String(value)] as [string, string]] : [],
     )
-    // A subscription would be a stream, and nothing that it could report changes.
-    const { fetch } = createMcpHandler(() => serverOf(request), { maxSubscriptions: 0 })
-    return fetch(new Request(`http://${identity.name}/mcp`, { method, headers: own }), { parsedBody: body })
+    const message = new Request(`http://${identity.name}/mcp`, { method, headers: own })
+    if (!(await isLegacyRequest(message, parsedBody))) {
+      // A subscription would be a stream, and nothing that it could report changes.
+      const { fetch } = createMcpHandler(() => serverOf(request), { legacy: 'reject', maxSubscriptions: 0 })
+      return fetch(message, { parsedBody })
+    }
+    // The handler would answer older revisions with a stream of one event, which is not compressed.
+    const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
+    const server = serverOf(request)
+    await server.connect(transport)
+    try {
+      return await transport.handleRequest(message, { parsedBody })
+    } finally {
+      await server.close()
+    }
   }
 }

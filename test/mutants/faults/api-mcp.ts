@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are parts of source files
 import type { Faults } from '../fault.ts'
 
 export const mcpFaults: Faults = {
@@ -55,6 +56,8 @@ export const mcpFaults: Faults = {
       ['mcp-.*', 'mpc-.*'],
       ['accept|', ''],
       [', cacheHints })', ' })'],
+      ['      await server.close()\n', ''],
+      ['{ enableJsonResponse: true }', '{}'],
     ],
   },
   'src/api/routes/mcp.ts': {
