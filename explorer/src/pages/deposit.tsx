@@ -3,7 +3,7 @@ import { Link } from 'wouter-preact'
 import { useChainName } from '../api/chains.ts'
 import { useApi } from '../api/queries.ts'
 import { SeriesChart } from '../charts/series-chart.tsx'
-import { Facts, Pill, Tile } from '../parts/facts.tsx'
+import { Facts, Pill, Tile, type Tone } from '../parts/facts.tsx'
 import { Empty, Read } from '../parts/state.tsx'
 import { Timeline } from '../parts/timeline.tsx'
 import { useTitle } from '../parts/title.ts'
@@ -69,6 +69,12 @@ const Actions = ({ deposit: { chainId, id, premiumsEarned, premiumsClaimed, with
   )
 }
 
+/** The state of a deposit in words. */
+const depositState = ({ withdrawn }: Deposit, event: Of['event']): readonly [word: string, tone: Tone] => {
+  if (withdrawn) return ['withdrawn', 'plain']
+  return event.settledAt === 0 ? eventStates[event.state] : ['can be withdrawn', 'warn']
+}
+
 const Page = ({ deposit, event }: Of) => {
   const { chainId, id, eventId, valuation } = deposit
   const chain = useChainName(chainId)
@@ -79,7 +85,8 @@ const Page = ({ deposit, event }: Of) => {
   })
   const settlement = useApi('/v1/activity', { chainId, eventId, limit: 10, type: 'event.settled' })
   const activity = [...(own.data?.data ?? []), ...(settlement.data?.data ?? [])]
-  const [word, tone] = deposit.withdrawn ? (['withdrawn', 'plain'] as const) : eventStates[event.state]
+  const [word, tone] = depositState(deposit, event)
+  const withdrawn = activity.find(({ type }) => type === 'capital.withdrawn')?.netAmount ?? null
   return (
     <>
       <p class="crumbs">
@@ -97,6 +104,11 @@ const Page = ({ deposit, event }: Of) => {
         <Tile name="Deposited">
           <Amount value={deposit.amount} of={deposit} />
         </Tile>
+        {withdrawn !== null && (
+          <Tile name="Capital withdrawn">
+            <Amount value={withdrawn} of={deposit} />
+          </Tile>
+        )}
         {valuation && !deposit.withdrawn && (
           <>
             <Tile name={event.settledAt === 0 ? 'Capital, at least' : 'Capital'}>
@@ -140,7 +152,6 @@ const Page = ({ deposit, event }: Of) => {
               </Link>,
             ],
             ['Provider', <Account key="lp" address={deposit.lp} />],
-            ['Shares of the pool', `${deposit.shares}`],
             ['Expiry', timeText(event.expiryDate)],
             ['Deposited in', <Transaction key="tx" chainId={chainId} hash={deposit.createdTx} />],
           ]}
@@ -158,9 +169,12 @@ export const DepositPage = ({ chainId, id }: { readonly chainId: string; readonl
     <Read of={deposits} lines={14}>
       {({ data: [deposit] }) =>
         deposit?.event === undefined ? (
-          <Empty>
-            There is no deposit {id.slice(0, 20)} on chain {chainId.slice(0, 20)}. <Link href="/events">Events</Link>
-          </Empty>
+          <>
+            <h1>No such deposit</h1>
+            <Empty>
+              There is no deposit {id.slice(0, 20)} on chain {chainId.slice(0, 20)}. <Link href="/events">Events</Link>
+            </Empty>
+          </>
         ) : (
           <Page deposit={deposit} event={deposit.event} />
         )

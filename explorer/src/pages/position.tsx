@@ -172,9 +172,12 @@ export const PositionPage = ({ chainId, id }: { readonly chainId: string; readon
     <Read of={positions} lines={14}>
       {({ data: [position] }) =>
         position?.event === undefined ? (
-          <Empty>
-            There is no position {id.slice(0, 20)} on chain {chainId.slice(0, 20)}. <Link href="/events">Events</Link>
-          </Empty>
+          <>
+            <h1>No such position</h1>
+            <Empty>
+              There is no position {id.slice(0, 20)} on chain {chainId.slice(0, 20)}. <Link href="/events">Events</Link>
+            </Empty>
+          </>
         ) : (
           <Page position={position} event={position.event} />
         )

@@ -50,29 +50,39 @@ const Arguments = ({ name, args }: { readonly name: string; readonly args: objec
   </details>
 )
 
+/** A text of the API, in which backticks enclose names. */
+const Text = ({ text }: { readonly text: string }) => (
+  <>{text.split('`').map((piece, index) => (index % 2 === 1 ? <code key={index}>{piece}</code> : piece))}</>
+)
+
 /** Why it reverted, and what to do. */
-const Revert = ({ tx: { revert, revertStatus } }: Of) => {
-  if (revertStatus === 'none') return null
+const Revert = ({ revert }: { readonly revert: NonNullable<Tx['revert']> }) => {
+  const known = useApi('/v1/reverts', { code: revert.code })
+  const cause = known.data?.data[0]?.cause
   return (
-    <section class="problem">
-      {revert === null ? (
+    <section class="problem reverted">
+      <p>
+        <strong>It reverted: {chainText(revert.reason, 300)}</strong> <code>{chainText(revert.code)}</code>
+      </p>
+      {cause !== undefined && (
         <p>
-          {revertStatus === 'pending'
-            ? 'The reason for the revert is being looked for.'
-            : 'No node has the reason for the revert.'}
+          <Text text={cause} />
         </p>
-      ) : (
-        <>
-          <p>
-            <strong>It reverted: {chainText(revert.reason, 300)}</strong> <code>{chainText(revert.code)}</code>
-          </p>
-          <p>{chainText(revert.hint, 500)}</p>
-          {!revert.exact && <p class="muted">The reason is that of the same call, repeated at the block before.</p>}
-        </>
       )}
+      <p>
+        <Text text={chainText(revert.hint, 500)} />
+      </p>
+      {!revert.exact && <p class="muted">The reason is that of the same call, repeated at the block before.</p>}
     </section>
   )
 }
+
+/** A revert without its reason. */
+const Reasonless = ({ isPending }: { readonly isPending: boolean }) => (
+  <p class="notice">
+    {isPending ? 'The reason for the revert is being looked for.' : 'No node has the reason for the revert.'}
+  </p>
+)
 
 const created = [
   ['event', 'eventIds'],
@@ -202,11 +212,14 @@ const Summary = ({ tx, chain }: Of) => (
 )
 
 /** Where else a transaction that this chain does not have may be. */
-const NotFound = ({ tx }: Of) => {
+const NotFound = ({ tx, chain }: Of) => {
   const others = useChains().filter(({ chainId }) => chainId !== tx.chainId)
   return (
     <>
-      <p class="lead">No node of this chain has the transaction. Its sender may have sent it to another node.</p>
+      <p class="lead">
+        No node of {chain?.name ?? `chain ${tx.chainId}`} has this transaction. Its sender may have sent it to another
+        node.
+      </p>
       <p class="actions">
         {others.map(({ chainId, name }) => (
           <Link key={chainId} class="button plain" href={`/tx/${chainId}/${tx.hash}`}>
@@ -241,10 +254,11 @@ const Page = ({ tx, chain }: Of) => {
         <NotFound tx={tx} chain={chain} />
       ) : (
         <>
-          <Revert tx={tx} chain={chain} />
+          {tx.revert !== null && <Revert revert={tx.revert} />}
+          {tx.revert === null && tx.revertStatus !== 'none' && <Reasonless isPending={tx.revertStatus === 'pending'} />}
           <div class="columns">
             <Summary tx={tx} chain={chain} />
-            {tx.block !== null && <Logs tx={tx} chain={chain} block={tx.block.number} />}
+            {tx.block !== null && tx.status === 'succeeded' && <Logs tx={tx} chain={chain} block={tx.block.number} />}
             <Created tx={tx} chain={chain} />
             <Calls tx={tx} chain={chain} />
           </div>

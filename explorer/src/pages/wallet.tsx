@@ -12,7 +12,7 @@ import { Claimables } from '../parts/claimables.tsx'
 import { Copy } from '../parts/copy.tsx'
 import { Tile } from '../parts/facts.tsx'
 import { Pager, usePages } from '../parts/pager.tsx'
-import { Empty, Loading, Read } from '../parts/state.tsx'
+import { Empty, Loading, Problem, Read } from '../parts/state.tsx'
 import { useTitle } from '../parts/title.ts'
 import { Amount } from '../parts/values.tsx'
 import { WalletDeposits, WalletEvents, WalletPositions } from '../parts/wallet-tables.tsx'
@@ -33,7 +33,7 @@ const lines = [
 ] as const
 
 /** What the wallet has in one token, now and in the past. */
-const TokenCard = ({ holding }: { readonly holding: Holding }) => {
+const TokenCard = ({ holding, isLoading }: { readonly holding: Holding; readonly isLoading: boolean }) => {
   const { chainId, total, points, decimals } = holding
   const chain = useChainName(chainId)
   const unit = unitOf(holding)
@@ -61,6 +61,7 @@ const TokenCard = ({ holding }: { readonly holding: Holding }) => {
           </Tile>
         </div>
       )}
+      {isLoading && <Loading lines={6} />}
       {shown.length > 0 && (
         <SeriesChart
           label={`${shown.map(({ name }) => name).join(', ')} in ${unit} on ${chain} by day`}
@@ -83,10 +84,10 @@ const Totals = ({ address, moment, totals }: Of & { readonly totals: Portfolio['
     <>
       <div class="cards">
         {holdings.map((holding) => (
-          <TokenCard key={`${holding.chainId} ${holding.token}`} holding={holding} />
+          <TokenCard key={`${holding.chainId} ${holding.token}`} holding={holding} isLoading={series.isPending} />
         ))}
       </div>
-      {series.data === undefined && <Read of={series}>{() => null}</Read>}
+      {series.isError && <Problem error={series.error} retry={() => void series.refetch()} />}
     </>
   )
 }
