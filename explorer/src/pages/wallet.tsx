@@ -20,6 +20,7 @@ import { isAddress, shortHex } from '../text/address.ts'
 import { toNumber } from '../text/amount.ts'
 import { type Moment, parseMoment } from '../text/moment.ts'
 import { unitOf } from '../text/money.ts'
+import { chainText } from '../text/terms.ts'
 import { timeText } from '../text/time.ts'
 import { claimableOf, type Holding, holdingsOf } from '../text/wallet.ts'
 
@@ -277,8 +278,8 @@ export const WalletPage = ({ address }: { readonly address: string }) => {
     <>
       <h1>Not a wallet</h1>
       <Empty>
-        The address of a wallet is 0x and 40 hexadecimal digits. This one has {address.length} characters or others.
-        Search again, or <Link href="/">go to the start</Link>.
+        The address of a wallet is 0x and 40 hexadecimal digits, and <q>{chainText(address, 50)}</q> is not. Search
+        again, or <Link href="/">go to the start</Link>.
       </Empty>
     </>
   )

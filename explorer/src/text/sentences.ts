@@ -119,7 +119,7 @@ const partOf = (name: string, kind: string | undefined, args: Args, where: Where
 }
 
 /** A sentence with the values of its arguments. */
-export const fill = (sentence: string, args: Args, where: Where): readonly Part[] => {
+const fill = (sentence: string, args: Args, where: Where): readonly Part[] => {
   const [first = '', ...others] = sentence
     .split(/(\{\w+(?::\w+)?\})/)
     .filter((piece) => piece !== '')
