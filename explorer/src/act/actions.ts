@@ -162,24 +162,28 @@ export const fieldsOf = (action: ActionName, values: Values): readonly FieldName
   return names.filter((name) => holds(only, name, values) ?? true)
 }
 
+/** Whether a field that may be empty with other values must not be empty with these. */
+export const isRequired = (action: ActionName, name: FieldName, values: Values): boolean =>
+  holds(actions[action].required ?? {}, name, values) ?? false
+
 /** Problems by field; an empty one is a field that is still to be filled in. */
 export type Problems = Readonly<Partial<Record<FieldName, string>>>
 
 export type Filled = { readonly body: Body } | { readonly problems: Problems }
 
-/** Reads fields into the values of a request. `isRequired`: whether an optional field must not be empty. */
+/** Reads fields into the values of a request. `mustHave`: whether an optional field must not be empty. */
 export const readFields = (
   names: readonly FieldName[],
   values: Values,
   decimals: number | null,
-  isRequired: (name: FieldName) => boolean = () => false,
+  mustHave: (name: FieldName) => boolean = () => false,
 ): { readonly read: Readonly<Record<string, Value>> } | { readonly problems: Problems } => {
   const read: Record<string, Value> = {}
   const problems: Partial<Record<FieldName, string>> = {}
   for (const name of names) {
     const reading = readField(name, values[name], { decimals })
     if (reading === undefined) {
-      if (isRequired(name)) problems[name] = ''
+      if (mustHave(name)) problems[name] = ''
     } else if ('problem' in reading) problems[name] = reading.problem
     else read[name] = reading.value
   }
@@ -191,9 +195,8 @@ export const readFields = (
  * amounts; null while they are not known.
  */
 export const bodyOf = (action: ActionName, values: Values, decimals: number | null): Filled => {
-  const { shape, required = {} } = actions[action]
-  const isRequired = (name: FieldName): boolean => holds(required, name, values) ?? false
-  const filled = readFields(fieldsOf(action, values), values, decimals, isRequired)
+  const { shape } = actions[action]
+  const filled = readFields(fieldsOf(action, values), values, decimals, (name) => isRequired(action, name, values))
   if ('problems' in filled) return filled
   return { body: shape === undefined ? filled.read : shape(filled.read, decimals ?? 0) }
 }

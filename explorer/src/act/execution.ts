@@ -1,19 +1,10 @@
-import { type Executed, FxProtectionError, type Plan } from 'fx-protection-client'
+import type { Executed, Plan } from 'fx-protection-client'
 import type { Chain } from '../api/chains.ts'
 import { client } from '../api/client.ts'
 import { createStore, useStore } from '../api/store.ts'
-import { chainText } from '../text/terms.ts'
-import { type Provider, refusalText, switchChain } from '../wallet/provider.ts'
+import { type Provider, switchChain } from '../wallet/provider.ts'
 import type { Connected } from '../wallet/session.ts'
-
-/** Why an execution ended without a result. */
-export type Failure = {
-  readonly code: string
-  readonly message: string
-  readonly hint: string
-  /** Whether something may have been sent all the same: the same plan must not be sent again unseen. */
-  readonly maybeSent: boolean
-}
+import { type Failure, failureOf } from './failure.ts'
 
 export type Execution = {
   readonly plan: Plan
@@ -34,19 +25,10 @@ export const useExecution = (): Execution | null => useStore(current)
 export const isRunning = (execution: Execution | null): boolean =>
   execution?.phase === 'asking' || execution?.phase === 'sent'
 
-/** Codes after which a transaction may still be mined, or another one may have done the same. */
-const uncertain: readonly string[] = ['not_confirmed', 'aborted', 'nonce_used']
+/** When the last execution ended, in milliseconds: a plan that was made before may repeat what it did. */
+let endedAt = 0
 
-/** What an error of an execution means. `sent`: whether something was sent before it. */
-export const failureOf = (error: unknown, sent: boolean): Failure => {
-  if (!(error instanceof FxProtectionError))
-    return {
-      ...{ code: 'wallet_failed', message: refusalText(error), maybeSent: sent },
-      hint: sent ? 'Look it up in the wallet before you try again.' : 'Nothing was sent: you can try again.',
-    }
-  const { code, message, hint = '' } = error
-  return { code, message: chainText(message, 400), hint, maybeSent: uncertain.includes(code) }
-}
+export const lastEnd = (): number => endedAt
 
 const warn = (event: BeforeUnloadEvent): void => event.preventDefault()
 
@@ -75,6 +57,7 @@ const sign = async (plan: Plan, { wallet, account }: Connected, chain: Chain): P
     const { hashes = [], batches = 0 } = current.get() ?? {}
     change({ phase: 'failed', failure: failureOf(error, hashes.length + batches > 0) })
   } finally {
+    endedAt = Date.now()
     removeEventListener('beforeunload', warn)
   }
 }

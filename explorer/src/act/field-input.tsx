@@ -12,15 +12,17 @@ type Props = {
   readonly problem?: string | undefined
   /** Of what an amount is, such as a symbol. */
   readonly unit?: string | undefined
+  /** An optional field that must not be empty here. */
+  readonly required?: boolean
   readonly disabled: boolean
 }
 
 /** A field with its label, its unit, and a hint or what is wrong with it. */
-export const FieldInput = ({ name, value, set, choices, problem, unit, disabled }: Props) => {
+export const FieldInput = ({ name, value, set, choices, problem, unit, required = false, disabled }: Props) => {
   const { label, kind, hint, optional, range, choices: fixed } = fieldOf(name)
   const offered = choices ?? fixed
   const id = `field-${name}`
-  const text = problem || hint
+  const text = problem || (choices === undefined ? hint : undefined)
   const given = {
     ...{ id, name, value, disabled, 'aria-invalid': !!problem, ...(text && { 'aria-describedby': `${id}-hint` }) },
   }
@@ -29,7 +31,7 @@ export const FieldInput = ({ name, value, set, choices, problem, unit, disabled 
       <label for={id}>
         {label}
         {unit && ` in ${unit}`}
-        {optional && <small> (optional)</small>}
+        {optional && !required && <small> (optional)</small>}
       </label>
       {offered === undefined ? (
         <input

@@ -61,7 +61,7 @@ export const fields = {
   strike: { label: 'Strike', kind: 'rate', hint: 'The rate at which the payout begins.' },
   payoutCap: {
     ...{ label: 'Cap', kind: 'rate', optional: true },
-    hint: 'The rate at which the payout stops growing. Empty, with a premium of your own: all or nothing.',
+    hint: 'The rate at which the payout stops growing. Without one: all or nothing.',
   },
   initialRate: { label: 'Rate today', kind: 'rate' },
   premiumRate: { label: 'Premium in %', kind: 'share', hint: 'Of the notional.' },

@@ -10,6 +10,15 @@ import { type Approval, approvalsOf, createdText, guideOf, issuesOf } from './pl
 
 type Of = { readonly plan: Plan }
 
+/** A text of the API with its names in backticks as code. */
+const Marked = ({ text }: { readonly text: string }) => (
+  <>
+    {chainText(text, 400)
+      .split('`')
+      .map((part, index) => (index % 2 === 0 ? part : <code key={part}>{part}</code>))}
+  </>
+)
+
 /** Reasons against a plan, and what to do about each. */
 const Issues = ({ plan }: Of) => {
   const issues = issuesOf(plan)
@@ -20,8 +29,10 @@ const Issues = ({ plan }: Of) => {
       <ul class="plain">
         {issues.map(({ code, message, hint, blocking, step }) => (
           <li key={`${code} ${step}`}>
-            <Pill tone={blocking ? 'bad' : 'warn'}>{code.replaceAll('_', ' ')}</Pill> {chainText(message, 400)}{' '}
-            <span class="muted">{chainText(hint, 400)}</span>{' '}
+            <Pill tone={blocking ? 'bad' : 'warn'}>{code.replaceAll('_', ' ')}</Pill> <Marked text={message} />{' '}
+            <span class="muted">
+              <Marked text={hint} />
+            </span>{' '}
             <a href={`${serviceUrl}${guideOf(code)}`} class="nowrap">
               What this means
             </a>
@@ -34,7 +45,7 @@ const Issues = ({ plan }: Of) => {
 
 const ApprovalText = (approval: Approval) => {
   const { amount, symbol } = approval
-  if (amount !== null && amount > 0n) return <Amount value={amount} of={approval} />
+  if (amount !== null && amount > 0n) return <Amount digits="exact" value={amount} of={approval} />
   return (
     <span>
       {amount === null ? 'without a limit, of' : 'taken back, of'} {chainText(symbol ?? 'a token', 12)}{' '}
@@ -49,7 +60,7 @@ const factsOf = (plan: Plan): readonly Fact[] => {
   const approvals = approvalsOf(plan)
   const created = createdText(effects.created)
   const amountOf = (value: bigint | null | undefined, of: typeof cost | typeof payout) =>
-    value == null || of === null ? null : <Amount value={value} of={of} />
+    value == null || of === null ? null : <Amount digits="exact" value={value} of={of} />
   const fee = payout === null || payout.fee === 0n ? null : payout
   const facts: readonly Fact[] = [
     ['Premium', amountOf(cost?.premium, cost)],
@@ -95,7 +106,7 @@ const Effects = ({ plan: { chainId, effects, from } }: Of) => {
             )}
             <span class={change.amount < 0n ? 'loss' : 'gain'}>
               {change.amount > 0n && '+'}
-              <Amount value={change.amount} of={change} />
+              <Amount digits="exact" value={change.amount} of={change} />
             </span>
           </li>
         ))}
@@ -140,12 +151,12 @@ export const PlanView = ({ plan }: Of) => {
       <div class="tiles">
         {cost !== null && (
           <Tile name={cost.exact ? 'You pay' : 'You pay about'}>
-            <Amount value={cost.total} of={cost} />
+            <Amount digits="exact" value={cost.total} of={cost} />
           </Tile>
         )}
         {payout !== null && (
           <Tile name="You receive">
-            <Amount value={payout.net} of={payout} />
+            <Amount digits="exact" value={payout.net} of={payout} />
           </Tile>
         )}
         {gasCost !== null && (

@@ -19,10 +19,12 @@ type Props = {
   readonly payoff: Payoff
   readonly token: Token
   readonly settledAt?: bigint | null
+  /** What the rate of the event is called. */
+  readonly rateName?: string
 }
 
 /** What a purchase pays at each settlement rate, with its cost, its break-even and the rate of today or of settlement. */
-export const PayoffChart = ({ event, payoff, token, settledAt = null }: Props) => {
+export const PayoffChart = ({ event, payoff, token, settledAt = null, rateName = 'at creation' }: Props) => {
   const [place, width] = useWidth<HTMLElement>(640)
   const decimals = token.decimals ?? 0
   const { points, cost, most } = payoff
@@ -41,7 +43,7 @@ export const PayoffChart = ({ event, payoff, token, settledAt = null }: Props) =
     { name: 'strike', rate: event.strike },
     ...(event.payoutCap === 0n ? [] : [{ name: 'cap', rate: event.payoutCap }]),
     ...(payoff.breakEven === null ? [] : [{ name: 'break-even', rate: payoff.breakEven }]),
-    { name: settledAt === null ? 'at creation' : 'settled', rate: settledAt ?? event.initialRate },
+    { name: settledAt === null ? rateName : 'settled', rate: settledAt ?? event.initialRate },
   ]
     .filter(({ rate }) => rate >= first && rate <= last)
     .toSorted((a, b) => (a.rate < b.rate ? -1 : 1))

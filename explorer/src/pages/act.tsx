@@ -15,7 +15,7 @@ export const ActPage = () => (
     {groups.map((group) => (
       <section key={group}>
         <h2>{group}</h2>
-        <div class="cards">
+        <div class="doors">
           {all
             .filter(([, { who }]) => who === group)
             .map(([name, { title, about }]) => (

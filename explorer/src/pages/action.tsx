@@ -1,8 +1,8 @@
 import { costOf, type Plan, type PostPath, type Schemas } from 'fx-protection-client'
 import { useEffect, useState } from 'preact/hooks'
 import { Link, useSearchParams } from 'wouter-preact'
-import { type ActionName, actions, bodyOf, fieldsOf, isAction } from '../act/actions.ts'
-import { type Execution, executeOnce, forgetExecution, isRunning, useExecution } from '../act/execution.ts'
+import { type ActionName, actions, bodyOf, fieldsOf, isAction, isRequired } from '../act/actions.ts'
+import { type Execution, executeOnce, forgetExecution, isRunning, lastEnd, useExecution } from '../act/execution.ts'
 import { type Choices, FieldInput } from '../act/field-input.tsx'
 import { type FieldName, fieldOf, type Values } from '../act/fields.ts'
 import { PlanView } from '../act/plan-view.tsx'
@@ -139,7 +139,15 @@ const Form = ({ action }: { readonly action: ActionName }) => {
   const health = useApi('/v1/pricing/health', {}, { enabled: action === 'create-event' })
 
   const firstToken = chain?.usdc ?? ''
-  const full: Values = { paymentToken: firstToken, token: firstToken, ...values, chainId }
+  // Settings that a person does not change stay as they are.
+  const settings = action === 'set-pool-settings' && event
+  const full: Values = {
+    ...(settings && { poolOpen: `${settings.poolOpen}`, allowExternalLp: `${settings.allowExternalLp}` }),
+    paymentToken: firstToken,
+    token: firstToken,
+    ...values,
+    chainId,
+  }
   const token: Token | undefined = subject === 'event' ? event : paymentTokenOf(chain, full.paymentToken)
   const filled = bodyOf(action, full, token === undefined ? null : (token.decimals ?? 0))
   const problems = 'problems' in filled ? filled.problems : {}
@@ -148,7 +156,13 @@ const Form = ({ action }: { readonly action: ActionName }) => {
   const path = `/v1/plans/${action}` as PostPath
   const made = usePost(path, settled as never, running ? {} : { everyMs: PLAN_MS })
   const plan = settled === null ? undefined : (made.data as { readonly data: Plan } | undefined)?.data
-  const isCurrent = JSON.stringify(body) === JSON.stringify(settled) && !made.isPlaceholderData && made.error === null
+  const isAfter = made.dataUpdatedAt > lastEnd()
+  const isSame = JSON.stringify(body) === JSON.stringify(settled) && !made.isPlaceholderData
+  const isCurrent = isSame && isAfter && made.error === null
+  const isWaiting = body !== null && execution === null && made.error === null && !isCurrent
+  useEffect(() => {
+    if (execution === null && settled !== null && !isAfter) void made.refetch()
+  }, [execution === null])
 
   const pairs: readonly Schemas['PricingHealth']['pairs'][number][] = health.data?.data.pairs ?? []
   const isOfEngine = (values.pricing ?? 'engine') === 'engine'
@@ -171,6 +185,7 @@ const Form = ({ action }: { readonly action: ActionName }) => {
       choices={choices[name]}
       problem={name === 'eventId' && isMissing ? 'This chain has no such event.' : problems[name]}
       unit={unitOf(name)}
+      required={isRequired(action, name, values)}
       disabled={running}
     />
   )
@@ -229,8 +244,8 @@ const Form = ({ action }: { readonly action: ActionName }) => {
             <Payoff event={event} notional={notional} plan={isCurrent && plan?.action === action ? plan : undefined} />
           )}
         </div>
-        <section class={`card plan ${isCurrent ? '' : 'old'}`} aria-label="Plan" aria-busy={!isCurrent}>
-          <h2>What would happen</h2>
+        <section class="card plan" aria-label="Plan" aria-busy={isWaiting}>
+          <h2>What would happen {isWaiting && <small>updating…</small>}</h2>
           {made.error !== null && settled !== null && <Problem error={made.error} retry={() => void made.refetch()} />}
           {execution !== null ? (
             <>

@@ -34,7 +34,7 @@ const TokenTotals = ({ points }: { readonly points: readonly [Point, ...Point[]]
       <div class="tiles">
         {lines.map(([name, metric]) => (
           <Tile key={name} name={name}>
-            <Amount value={last[metric] ?? 0n} of={last} symbol={false} short />
+            <Amount value={last[metric] ?? 0n} of={last} symbol={false} digits="short" />
           </Tile>
         ))}
       </div>

@@ -15,7 +15,7 @@ import { Breakdown } from '../quote/breakdown.tsx'
 import { cautions, chartRange, createLink, firstExpiry, firstRange, quoteFields, spotRequest } from '../quote/range.ts'
 import { shareText } from '../text/amount.ts'
 import { chainText } from '../text/terms.ts'
-import { relativeText } from '../text/time.ts'
+import { timeText } from '../text/time.ts'
 import { useSession } from '../wallet/session.ts'
 import { chooseWallet } from '../wallet/wallet-button.tsx'
 
@@ -31,8 +31,8 @@ const Signature = ({ quote, isConnected }: { readonly quote: Quote; readonly isC
   if (attestation !== null)
     return (
       <p>
-        <Pill tone="good">signed</Pill> The protocol accepts this price until{' '}
-        {relativeText(Number(attestation.expiresAt))}. To create an event, the plan asks for a new signature.
+        <Pill tone="good">signed</Pill> The protocol accepts this price until {timeText(Number(attestation.expiresAt))}.
+        A plan to create the event asks for a new signature.
       </p>
     )
   return (
@@ -73,7 +73,7 @@ const Price = ({ quote, read, chainId }: { readonly quote: Quote; readonly read:
         </Tile>
         <Tile name="Break-even at">{payoff.breakEven === null ? 'no rate' : <Rate value={payoff.breakEven} />}</Tile>
       </div>
-      <PayoffChart event={range} payoff={payoff} token={USD} />
+      <PayoffChart event={range} payoff={payoff} token={USD} rateName="today" />
     </>
   )
 }
@@ -112,6 +112,7 @@ export const QuotePage = () => {
   const settled = useSettled({ body, read })
   const made = usePost('/v1/pricing/quote', settled.body)
   const isCurrent = JSON.stringify(body) === JSON.stringify(settled.body) && !made.isPlaceholderData
+  const isWaiting = body !== null && made.error === null && !isCurrent
   const quote = settled.body === null || made.error !== null || made.isPlaceholderData ? undefined : made.data?.data
 
   const settledValues = useSettled(values)
@@ -151,6 +152,7 @@ export const QuotePage = () => {
               }
               choices={name === 'chainId' || name === 'underlying' ? choices[name] : undefined}
               problem={problems[name]}
+              required
               disabled={false}
             />
           ))}
@@ -160,8 +162,8 @@ export const QuotePage = () => {
             </Link>
           </p>
         </form>
-        <section class={`card plan ${isCurrent ? '' : 'old'}`} aria-label="Price" aria-busy={!isCurrent}>
-          <h2>The price</h2>
+        <section class="card plan" aria-label="Price" aria-busy={isWaiting}>
+          <h2>The price {isWaiting && <small>updating…</small>}</h2>
           {made.error !== null && settled.body !== null ? (
             <Problem error={made.error} retry={() => void made.refetch()} />
           ) : quote !== undefined && settled.read !== null && chain !== undefined ? (

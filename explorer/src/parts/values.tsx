@@ -6,18 +6,29 @@ import { relativeText, timeText } from '../text/time.ts'
 
 export type { Token }
 
-type AmountProps = { readonly value: bigint; readonly of: Token; readonly symbol?: boolean; readonly short?: boolean }
+/** How many digits are shown: three, two decimals, or all, for what a person is about to sign. */
+type Digits = 'short' | 'cents' | 'exact'
 
-/**
- * An amount with two decimals, or with `short` three digits, and the exact one as its title. Without decimals, the units
- * of the token.
- */
-export const Amount = ({ value, of, symbol = true, short = false }: AmountProps) => {
+const texts: Readonly<Record<Digits, (value: bigint, decimals: number) => string>> = {
+  short: compactAmount,
+  cents: amountText,
+  exact: exactAmount,
+}
+
+type AmountProps = {
+  readonly value: bigint
+  readonly of: Token
+  readonly symbol?: boolean
+  readonly digits?: Digits
+}
+
+/** An amount, with the exact one as its title. Without decimals, the units of the token. */
+export const Amount = ({ value, of, symbol = true, digits = 'cents' }: AmountProps) => {
   const decimals = of.decimals ?? 0
   const unit = unitOf(of)
   return (
     <span class="amount" title={`${exactAmount(value, decimals)} ${unit}`}>
-      {short ? compactAmount(value, decimals) : amountText(value, decimals)}
+      {texts[digits](value, decimals)}
       {symbol && <small> {unit}</small>}
     </span>
   )

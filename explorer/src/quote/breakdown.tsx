@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { chainText } from '../text/terms.ts'
+import { timeText } from '../text/time.ts'
 import { keyText } from './range.ts'
 
 /** The most entries of an object, and the deepest one, that are shown. */
@@ -8,7 +9,12 @@ const DEEPEST = 4
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 
-const valueText = (value: unknown): string => {
+/** Keys whose values are times, with how many of their units are a second. */
+const times: Readonly<Record<string, number>> = { asOf: 1, clock: 1, newestBlock: 1, fetchedAt: 1_000 }
+
+const valueText = (key: string, value: unknown): string => {
+  const unit = Object.hasOwn(times, key) ? times[key] : undefined
+  if (unit !== undefined && Number.isSafeInteger(value)) return timeText(Number(value) / unit)
   if (value === null) return 'none'
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (typeof value === 'number') return Number.isInteger(value) ? `${value}` : `${Number(value.toPrecision(8))}`
@@ -25,7 +31,7 @@ const rowsOf = (value: object, depth: number): ComponentChildren => {
         {plain.map(([key, each]) => (
           <div key={key}>
             <dt>{keyText(key)}</dt>
-            <dd>{valueText(each)}</dd>
+            <dd>{valueText(key, each)}</dd>
           </div>
         ))}
       </dl>

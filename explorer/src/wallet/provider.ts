@@ -63,10 +63,13 @@ const DECLINED = 4001
 const ALREADY_OPEN = -32_002
 const UNKNOWN_CHAIN = 4902
 
+/** Whether a person declined a request in the wallet. */
+export const isDeclined = (error: unknown): boolean => codesOf(error).includes(DECLINED)
+
 /** Why a wallet did not do something, in words. */
 export const refusalText = (error: unknown): string => {
   const codes = codesOf(error)
-  if (codes.includes(DECLINED)) return 'The request was declined in the wallet.'
+  if (isDeclined(error)) return 'The request was declined in the wallet.'
   if (codes.includes(ALREADY_OPEN)) return 'The wallet already shows a request: open it and answer there.'
   const { message } = Object(error)
   return typeof message === 'string' ? chainText(message.split('\n')[0] ?? '', 200) : 'The wallet gave no reason.'

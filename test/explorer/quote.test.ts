@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest'
+import { bodyOf, rangeOf, readFields } from '../../explorer/src/act/actions.ts'
+import { inputTime, type Values } from '../../explorer/src/act/fields.ts'
+import {
+  cautions,
+  chartRange,
+  createLink,
+  firstExpiry,
+  firstRange,
+  keyText,
+  quoteFields,
+} from '../../explorer/src/quote/range.ts'
+
+const values: Values = {
+  ...{ chainId: '56', underlying: 'USD/MXN', strikeAbove: 'true', strike: '19.2', payoutCap: '21' },
+  ...{ expiry: '2027-03-03T12:00', notional: '10000' },
+}
+
+describe('a quote', () => {
+  it('asks the engine for plain numbers', () => {
+    const filled = readFields(quoteFields, values, 6)
+    expect('read' in filled && rangeOf(filled.read, 6)).toEqual({
+      ...{ pair: 'USD/MXN', strike: 19.2, payoutCap: 21, expiryUnixSeconds: 1_804_075_200, notional: 10_000 },
+      strikeAbove: true,
+    })
+  })
+
+  it('draws its range in the integers of the protocol', () => {
+    const filled = readFields(quoteFields, { ...values, strikeAbove: 'false' }, 6)
+    expect('read' in filled && chartRange(filled.read, 18.456_789_4)).toEqual({
+      ...{ strike: 19_200_000n, payoutCap: 21_000_000n, initialRate: 18_456_789n, strikeAbove: false },
+    })
+  })
+
+  it('begins with a range in its direction from the rate of today', () => {
+    expect(firstRange(18.4, true)).toEqual({ strike: '18.95', payoutCap: '20.79' })
+    expect(firstRange(18.4, false)).toEqual({ strike: '17.85', payoutCap: '16.01' })
+    expect(firstRange(0.000_4, true)).toEqual({ strike: '0.000412', payoutCap: '0.000452' })
+    expect(firstRange(15_432, true)).toEqual({ strike: '15895', payoutCap: '17438' })
+  })
+
+  it('begins with an expiry at noon, 90 days from now', () => {
+    const now = Date.parse('2026-11-27T03:30:00Z') / 1_000
+    expect(inputTime(firstExpiry(now))).toBe('2027-02-25T12:00')
+  })
+
+  it('leads to the creation of an event whose plan asks for the same range', () => {
+    const link = createLink(values)
+    expect(link).toMatch(/^\/act\/create-event\?/)
+    const given = Object.fromEntries(new URLSearchParams(link.split('?')[1]))
+    const rest = { name: 'n', initialLiquidity: '1', paymentToken: `0x${'1'.repeat(40)}` }
+    const made = bodyOf('create-event', { ...given, ...rest }, 18)
+    expect('body' in made && made.body).toMatchObject({
+      chainId: 56,
+      quote: { pair: 'USD/MXN', strike: 19.2, payoutCap: 21, expiryUnixSeconds: 1_804_075_200, notional: 10_000 },
+    })
+  })
+})
+
+describe('the breakdown of a quote', () => {
+  it('has its keys in words', () => {
+    expect(['sigmaLongRun', 'T_years', 'garch', 'strikeFixed6'].map(keyText)).toEqual([
+      ...['Sigma long run', 'T years', 'Garch', 'Strike fixed 6'],
+    ])
+  })
+
+  it('warns of old, synthetic and configured data, and of nothing else', () => {
+    expect(
+      cautions({
+        history: { stale: true, lastClose: '2024-11-29', synthetic: true },
+        spotSource: { synthetic: true },
+        usdRate: { fallback: true, recordDate: '2024-11-29' },
+      }),
+    ).toEqual([
+      'The history is old: its last close is of 2024-11-29.',
+      'The rates are synthetic, no market data.',
+      'The dollar rate is the configured one of 2024-11-29.',
+    ])
+    expect(cautions({ history: { stale: false }, usdRate: {}, spotSource: null })).toEqual([])
+  })
+})
