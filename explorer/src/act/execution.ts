@@ -37,6 +37,11 @@ export const forgetExecution = (): void => {
   if (!isRunning(current.get())) current.set(null)
 }
 
+/** Forgets an execution whose outcome is known: what may have been sent stays shown. */
+export const forgetOutcome = (): void => {
+  if (current.get()?.failure?.maybeSent !== true) forgetExecution()
+}
+
 const sign = async (plan: Plan, { wallet, account }: Connected, chain: Chain): Promise<void> => {
   const { provider }: { readonly provider: Provider } = wallet
   const change = (changed: Partial<Execution>): void => {

@@ -45,6 +45,35 @@ export const EventSubject = ({ event }: { readonly event: EventRow }) => {
   )
 }
 
+type OwnSubjectProps = { readonly kind: 'position' | 'deposit'; readonly chainId: string; readonly id: string }
+
+/** A position or a deposit, and the event that it belongs to, in words. */
+export const OwnSubject = ({ kind, chainId, id }: OwnSubjectProps) => {
+  const enabled = isId(id) && isId(chainId)
+  const params = { chainId, ids: id, include: 'event' } as never
+  const positions = useApi('/v1/hedge/positions', params, { enabled: enabled && kind === 'position' })
+  const deposits = useApi('/v1/hedge/deposits', params, { enabled: enabled && kind === 'deposit' })
+  const { data, isPlaceholderData } = kind === 'position' ? positions : deposits
+  if (!enabled || data === undefined || isPlaceholderData) return null
+  const [row] = data.data
+  if (row === undefined) return <Empty>This chain has no such {kind}.</Empty>
+  return (
+    <section class="card subject" aria-label={`The ${kind}`}>
+      <p>
+        <Link href={`/${kind}/${chainId}/${id}`}>
+          <strong>
+            {kind === 'position' ? 'Position' : 'Deposit'} {id}
+          </strong>
+        </Link>{' '}
+        <Amount value={'notional' in row ? row.notional : row.amount} of={row} /> in{' '}
+        <Link href={`/event/${chainId}/${row.eventId}`}>
+          {row.event ? conditionText(row.event) : `event ${row.eventId}`}
+        </Link>
+      </p>
+    </section>
+  )
+}
+
 type Choice = { readonly chainId: number; readonly id: number; readonly label: string }
 type Choose = (chainId: number, id: number) => void
 

@@ -2,12 +2,12 @@ import { costOf, type Plan, type PostPath, type Schemas } from 'fx-protection-cl
 import { useEffect, useState } from 'preact/hooks'
 import { Link, useSearchParams } from 'wouter-preact'
 import { type ActionName, actions, bodyOf, fieldsOf, isAction, isRequired } from '../act/actions.ts'
-import { type Execution, executeOnce, forgetExecution, isRunning, lastEnd, useExecution } from '../act/execution.ts'
+import { type Execution, executeOnce, forgetOutcome, isRunning, lastEnd, useExecution } from '../act/execution.ts'
 import { type Choices, FieldInput } from '../act/field-input.tsx'
 import { type FieldName, fieldOf, type Values } from '../act/fields.ts'
 import { PlanView } from '../act/plan-view.tsx'
 import { Progress } from '../act/progress.tsx'
-import { type EventRow, EventSubject, SubjectChoices, useEventOf } from '../act/subject.tsx'
+import { type EventRow, EventSubject, OwnSubject, SubjectChoices, useEventOf } from '../act/subject.tsx'
 import { type Chain, useChains } from '../api/chains.ts'
 import { useApi, usePost, useSettled } from '../api/queries.ts'
 import { payoffOf } from '../charts/payoff.ts'
@@ -86,15 +86,20 @@ const Sign = ({ plan, isCurrent, chain, execution, take }: SignProps) => {
     )
   const isReady = isCurrent && plan.executable && chain !== undefined && execution === null
   return (
-    <button
-      type="button"
-      disabled={!isReady}
-      onClick={() => {
-        if (chain !== undefined) void executeOnce(plan, session, chain)
-      }}
-    >
-      {isRunning(execution) ? 'Under way…' : `Sign in ${session.wallet.name}`}
-    </button>
+    <>
+      <button
+        type="button"
+        disabled={!isReady}
+        onClick={() => {
+          if (chain !== undefined) void executeOnce(plan, session, chain)
+        }}
+      >
+        Sign in {session.wallet.name}
+      </button>
+      {chain && session.chainId !== chain.chainId && (
+        <p class="muted">The wallet is on another chain: it is asked to switch to {chain.name} first.</p>
+      )}
+    </>
   )
 }
 
@@ -127,7 +132,7 @@ const Form = ({ action }: { readonly action: ActionName }) => {
   const execution = useExecution()
   const running = isRunning(execution)
   // What has ended on another page is not shown on this one.
-  useEffect(forgetExecution, [])
+  useEffect(forgetOutcome, [])
 
   const chains = useChains()
   const connected = session.state === 'connected' ? session : undefined
@@ -240,6 +245,9 @@ const Form = ({ action }: { readonly action: ActionName }) => {
             </section>
           )}
           {event && <EventSubject event={event} />}
+          {(subject === 'position' || subject === 'deposit') && (
+            <OwnSubject {...{ kind: subject, chainId, id: values[`${subject}Id`] ?? '' }} />
+          )}
           {event && notional !== null && (
             <Payoff event={event} notional={notional} plan={isCurrent && plan?.action === action ? plan : undefined} />
           )}
