@@ -9,7 +9,8 @@ COPY build.ts tsconfig.json ./
 COPY src ./src
 COPY client/src ./client/src
 COPY explorer ./explorer
-RUN npm run build
+# The wallet and the controls of the sandbox are not for deployments.
+RUN npm run build && rm -r dist/sandbox
 
 FROM node:20.20-slim
 ENV NODE_ENV=production

@@ -2,7 +2,7 @@ import { access, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
-import { build } from 'esbuild'
+import { type BuildOptions, build } from 'esbuild'
 
 /*
  * Writes the explorer to `dist/explorer`: `assets/` with a hash in the name of each file, compressed, and the page
@@ -10,6 +10,19 @@ import { build } from 'esbuild'
  */
 
 const OUT = 'dist/explorer'
+
+/** The wallet and the controls of a sandbox, which only the sandbox serves. The image is built without them. */
+const SANDBOX_OUT = 'dist/sandbox'
+
+const common = {
+  bundle: true,
+  format: 'esm',
+  platform: 'browser',
+  target: 'es2022',
+  minify: true,
+  tsconfig: 'explorer/tsconfig.json',
+  logLevel: 'warning',
+} satisfies BuildOptions
 
 const toBrotli = promisify(brotliCompress)
 const toGzip = promisify(gzip)
@@ -25,23 +38,27 @@ const brotli = (contents: Uint8Array): Promise<Buffer> =>
     params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: contents.length },
   })
 
+/** Writes the script of the sandbox: one file, with its styles as a text in it. */
+const buildSandbox = () =>
+  build({
+    ...common,
+    entryPoints: { sandbox: 'explorer/src/sandbox/main.tsx' },
+    outdir: SANDBOX_OUT,
+    loader: { '.css': 'text' },
+  })
+
 /** Writes the explorer. A file that is there already has the same content, because its name has the hash of it. */
 export const buildExplorer = async (): Promise<void> => {
+  await buildSandbox()
   const { outputFiles, metafile } = await build({
+    ...common,
     entryPoints: { main: 'explorer/src/main.tsx', style: 'explorer/src/styles/main.css' },
     outdir: `${OUT}/assets`,
     entryNames: '[name].[hash]',
     chunkNames: '[name].[hash]',
     write: false,
     metafile: true,
-    bundle: true,
     splitting: true,
-    format: 'esm',
-    platform: 'browser',
-    target: 'es2022',
-    minify: true,
-    tsconfig: 'explorer/tsconfig.json',
-    logLevel: 'warning',
   })
   await mkdir(`${OUT}/assets`, { recursive: true })
   await Promise.all(

@@ -3,6 +3,7 @@ import { migrate } from '../db/migrate.ts'
 import { errorText, OperatorError } from '../lib/errors.ts'
 import { type Closers, createClosers } from '../lib/lifecycle.ts'
 import { chainVariables, deployOn, type LocalChain, type SandboxChain } from './chain.ts'
+import { startControls } from './controls/server.ts'
 import { writeEnvFile } from './env-file.ts'
 import { type Anvil, startAnvil } from './parts/anvil.ts'
 import { createHeldOutput } from './parts/held-output.ts'
@@ -84,9 +85,10 @@ const openSandbox = async (
   }
 
   const host = options.service.env.HOST || '127.0.0.1'
-  const [apiPort = 0, enginePort = 0, ...rpcPorts] = await claimPorts([
+  const [apiPort = 0, enginePort = 0, controlsPort = 0, ...rpcPorts] = await claimPorts([
     { variable: 'PORT', port: options.apiPort, host },
     { variable: 'ENGINE_PORT', port: 0 },
+    { variable: 'the port of the controls', port: 0 },
     ...options.chains.map(({ chainId, rpcPort }) => ({ variable: rpcPortVariable(chainId), port: rpcPort })),
   ])
   const engineUrl = `http://127.0.0.1:${enginePort}`
@@ -151,7 +153,8 @@ const openSandbox = async (
   await settleAll<unknown>([database, redisFound, ...nodes])
   const [databaseUrl, redis, opened] = [await database, await redisFound, await Promise.all(nodes)]
   const chains = opened.map(({ chain }) => chain)
-  const actions = chains.map(createActions)
+  const controlled = chains.map((chain) => ({ name: chain.name, actions: createActions(chain) }))
+  const actions = controlled.map((each) => each.actions)
 
   // The engine prices on the worker's calibrations. Synthetic rates give the scenario's own market a price.
   const pricing = { DATABASE_URL: databaseUrl, ENGINE_SYNTHETIC: 'true' }
@@ -200,7 +203,14 @@ const openSandbox = async (
   // The engine starts when the chains are in the present, because it compares its clock with them.
   await start('engine', engine, { number: enginePort, variable: 'ENGINE_PORT' })
   await timed('pricing engine', () => untilReady(`${engineUrl}/livez`, services, signal))
-  await start('api', variables, { number: apiPort, variable: 'PORT' })
+  closers.add(
+    'the controls',
+    await startControls({ port: controlsPort, apiPort, chains: controlled, accounts }),
+    ({ close }) => close(),
+  )
+  // Only the API gets the address of the controls, so only its pages show them.
+  const explorer = { EXPLORER: `http://127.0.0.1:${controlsPort}` }
+  await start('api', { ...variables, ...explorer }, { number: apiPort, variable: 'PORT' })
   if (persisted) {
     await settleAll(opened.map(({ node }) => node.save()))
     if (!resumed) await persisted.saveDeployment(chains.map(({ rpcUrl, name, symbol, ...record }) => record))

@@ -19,6 +19,7 @@ export const summary = (
   return [
     '',
     `The sandbox is ready: ${apiUrl}`,
+    `  Explorer, with a wallet and controls: ${apiUrl}/explorer`,
     ...notes.map((note) => `  ${note}`),
     '',
     'Chains',

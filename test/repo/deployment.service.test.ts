@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -263,6 +263,7 @@ test.runIf(inject('form') === 'long')(
 
 test('each service stops in order on the signal that Docker sends', async () => {
   expect(image.instructions).toContainEqual({ name: 'STOPSIGNAL', rest: 'SIGTERM' })
+  expect(readdirSync(join(image.folder, 'dist'))).not.toContain('sandbox')
   const running = children.filter((child) => !child.hasExited())
   expect(running.length).toBeGreaterThanOrEqual(byForm(3, 5))
   await Promise.all(running.map((child) => child.stop()))

@@ -57,3 +57,9 @@ test('the summary has each account once with its role, each chain and each note'
   expect(text).toContain('/v1/hedge/events/56/9/utilization')
   expect(createAccounts().engine.index).toBe(16)
 })
+
+test('the summary names the explorer first', () => {
+  expect(text).toMatch(
+    /^\nThe sandbox is ready: http:\/\/api\n {2}Explorer, with a wallet and controls: http:\/\/api\/explorer\n/,
+  )
+})

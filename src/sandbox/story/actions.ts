@@ -43,13 +43,12 @@ export type NewEvent = {
   readonly paymentToken: Address
 }
 
-/**
- * The state of an event that the choice of an action needs; `initialRate` and `premiumRate` in 1e6, `expiry` in Unix
- * seconds.
- */
+/** The state of an event that the choice of an action needs; rates in 1e6, `expiry` in Unix seconds. */
 export type EventNow = {
   readonly id: bigint
   readonly name: string
+  readonly strike: bigint
+  readonly payoutCap: bigint
   readonly premiumRate: bigint
   readonly expiry: number
   readonly poolOpen: boolean
@@ -104,13 +103,16 @@ export const createActions = (chain: ProtocolChain) => {
   const read = { address: diamond, abi } as const
 
   const event = async (eventId: bigint): Promise<EventNow> => {
-    const [core, stats] = await Promise.all([
+    const [core, range, stats] = await Promise.all([
       client.readContract({ ...read, functionName: 'getHedgeEventCore', args: [eventId] }),
+      client.readContract({ ...read, functionName: 'getHedgeEventRange', args: [eventId] }),
       client.readContract({ ...read, functionName: 'getHedgeEventStats', args: [eventId] }),
     ])
     return {
-      id: eventId,
+      id: core[0],
       name: core[2],
+      strike: core[4],
+      payoutCap: range[1],
       premiumRate: core[5],
       expiry: Number(core[6]),
       poolOpen: core[8],
@@ -125,6 +127,9 @@ export const createActions = (chain: ProtocolChain) => {
     chain,
     client,
     node,
+
+    /** An event; its id is 0 when it does not exist. */
+    event,
 
     /** Unix seconds of the newest block. */
     now: async (): Promise<number> => Number((await client.getBlock()).timestamp),
@@ -154,6 +159,26 @@ export const createActions = (chain: ProtocolChain) => {
     async warp(time: number): Promise<void> {
       if (BigInt(time) > (await client.getBlock()).timestamp)
         await node.setNextBlockTimestamp({ timestamp: BigInt(time) })
+    },
+
+    /** Moves the node's clock ahead and mines a block, which has the new time. */
+    async advance(seconds: number): Promise<void> {
+      await node.increaseTime({ seconds })
+      await node.mine({ blocks: 1 })
+    },
+
+    /**
+     * Replaces the newest blocks by as many without transactions, and mines another one, as the chain that wins has more
+     * blocks. The time of the chain goes on: the node alone would continue from the time of the common block.
+     */
+    async reorg(blocks: number): Promise<void> {
+      const { timestamp } = await client.getBlock()
+      await client.request<{ Method: 'anvil_reorg'; Parameters: [number, []]; ReturnType: null }>({
+        method: 'anvil_reorg',
+        params: [blocks, []],
+      })
+      await this.warp(Number(timestamp) + 1)
+      await this.mineNow()
     },
 
     /** Resolves to the ids of the event and of its creator's deposit. */

@@ -11,6 +11,14 @@ test('a healthy start prints no line of a service', () => {
 
 test('the newest block of a quiet sandbox has the present time', expectPresent)
 
+test('the explorer of a sandbox loads the script of its wallet and controls, which is served for its pages', async () => {
+  const page = await (await fetch(`${sandbox.url}/explorer`)).text()
+  const [, script = ''] = /src="(http:\/\/127\.0\.0\.1:\d+\/sandbox\.js)"/.exec(page) ?? []
+  const origin = new URL(sandbox.url).origin
+  const response = await fetch(script, { headers: { origin } })
+  expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([200, origin])
+})
+
 test('a second sandbox on the same folder exits with code 1 and one line that names the first', async () => {
   const [first] = sandbox.children(/cli\.js sandbox/)
   const { command, args } = builtCommand('sandbox', '--quiet', '--persist', folder)
