@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
-import Fastify from 'fastify'
 import { createWalletClient, custom, encodeFunctionData } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createWallet } from '../../explorer/src/sandbox/wallet.ts'
@@ -11,6 +10,7 @@ import { explorerRoutes } from '../../src/api/routes/explorer.ts'
 import type { Done, Failure, SandboxState } from '../../src/sandbox/controls/messages.ts'
 import { startControls } from '../../src/sandbox/controls/server.ts'
 import { claimPorts } from '../../src/sandbox/parts/ports.ts'
+import { openRoutes } from '../api/routes/route-app.ts'
 import { startProtocolChain } from '../support/sandbox-chain.ts'
 
 type Chain = Awaited<ReturnType<typeof startProtocolChain>>
@@ -225,11 +225,14 @@ test.each([
 test('a second control is refused while one is at work', async () => {
   process.kill(here.node.pid, 'SIGSTOP')
   const answers = [1, 2].map(() => control('advance-time', { seconds: 1 }))
-  expect(await Promise.race(answers)).toEqual({
-    status: 409,
-    error: 'another control is at work: try again when it is done',
-  })
-  process.kill(here.node.pid, 'SIGCONT')
+  try {
+    expect(await Promise.race(answers)).toEqual({
+      status: 409,
+      error: 'another control is at work: try again when it is done',
+    })
+  } finally {
+    process.kill(here.node.pid, 'SIGCONT')
+  }
   expect((await Promise.all(answers)).map(({ status }) => status).sort()).toEqual([200, 409])
 })
 
@@ -298,8 +301,7 @@ test('the script of the panel is a file that the pages of the API may load from 
 })
 
 test('an API has no script, no controls and no wallet of a sandbox, and names none', async () => {
-  const app = Fastify()
-  await app.register(explorerRoutes, { sandboxUrl: null })
+  const app = await openRoutes((routes) => routes.register(explorerRoutes, { sandboxUrl: null }))
   const page = await app.inject('/explorer')
   expect(page.statusCode).toBe(200)
   expect(`${page.body} ${page.headers['content-security-policy']}`).not.toMatch(/sandbox|127\.0\.0\.1/)
@@ -312,7 +314,6 @@ test('an API has no script, no controls and no wallet of a sandbox, and names no
     expect([path, (await app.inject(path)).statusCode]).toEqual([path, 404])
   for (const url of ['/controls/state', '/rpc/8453', '/explorer/controls/state'])
     expect([url, (await app.inject({ method: 'POST', url, payload: {} })).statusCode]).toEqual([url, 404])
-  await app.close()
   // The image is built without the script.
   expect(readFileSync('Dockerfile', 'utf8')).toMatch(/^RUN npm run build && rm -r dist\/sandbox$/m)
 })
