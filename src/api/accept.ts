@@ -34,3 +34,6 @@ export const isStream = prefers('text/event-stream')
 
 /** Whether a request prefers CSV to JSON. */
 export const prefersCsv = prefers('text/csv')
+
+/** Whether a request prefers a page to JSON, as browsers do. */
+export const prefersHtml = prefers('text/html')

@@ -13,6 +13,7 @@ import type { ChangesSources } from '../reads/feeds/changes.ts'
 import type { SettlementSources } from '../reads/feeds/settlements.ts'
 import type { FinalityCache } from '../reads/freshness/finality.ts'
 import { createWaits } from '../reads/freshness/waits.ts'
+import { openEvents } from '../reads/lists/open-events.ts'
 import type { ListSources } from '../reads/lists/sources.ts'
 import { createSenders } from '../reads/transactions/replacement.ts'
 import { createTransactions } from '../reads/transactions/transactions.ts'
@@ -179,7 +180,8 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   await app.register(contentEncodings)
   await app.register(openapi, { chainIds: [...chains.keys()] })
 
-  await app.register(landingRoutes, { sources })
+  const lists: ListSources = { ...sources, pricing }
+  await app.register(landingRoutes, { sources, openEvents: (chainIds, limit) => openEvents(lists, chainIds, limit) })
   await app.register(healthRoutes, { sources, draining })
   await app.register(statusRoutes, { sources, isLimitShared: () => options.limitStore?.outages.isDown() !== true })
   await app.register(changelogRoutes, { prefix: '/v1' })
@@ -188,7 +190,6 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   if (options.mcp) await app.register(mcpRoutes)
   await app.register(meRoutes, { prefix: '/v1', identity })
   await app.register(readRoutes, { prefix: '/v1', sources, waits, turns, cache, defaultChainId })
-  const lists: ListSources = { ...sources, pricing }
   const csv = createCsvAnswers({ capacity, limit, pageRows: options.csvPageRows })
   await app.register(listingRoutes, { prefix: '/v1', sources: lists, waits, turns, cache, csv })
   await app.register(activityRoutes, { prefix: '/v1', sources: lists, waits, turns, cache, csv })

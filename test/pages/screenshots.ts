@@ -5,7 +5,7 @@ import type { Page } from 'puppeteer-core'
 import { openApp } from '../support/app.ts'
 import { startBrowser } from '../support/browser.ts'
 import { explorerPages } from '../support/explorer-pages.ts'
-import { inspectPage, openPage, readable, schemes, showAs, widths } from '../support/inspect-page.ts'
+import { inspectPage, openPage, readable, schemes, widths } from '../support/inspect-page.ts'
 import '../support/known-chains.ts'
 
 /*
@@ -24,7 +24,6 @@ const [folder = 'dist/screenshots', url = values.readme] = positionals
 const pictures = { home: explorerPages.home, event: explorerPages.event } as const
 
 const takeReadme = async (page: Page, origin: string): Promise<void> => {
-  await showAs(page, 'light')
   for (const [name, path] of Object.entries(pictures)) {
     await openPage(page, `${origin}${path}`, 1280)
     const file = `docs/images/explorer-${name}.webp`
@@ -37,10 +36,9 @@ const takeAll = async (page: Page, origin: string): Promise<void> => {
   await mkdir(folder, { recursive: true })
   const pages = url === undefined ? readable : { ...readable, ...explorerPages }
   for (const scheme of schemes) {
-    await showAs(page, scheme)
     for (const width of widths) {
       for (const [name, path] of Object.entries(pages)) {
-        await openPage(page, `${origin}${path}`, width)
+        await openPage(page, `${origin}${path}`, width, scheme)
         const file = join(folder, `${name}-${width}-${scheme}.png`)
         await page.screenshot({ path: file as `${string}.png`, fullPage: true })
         const { tooWide, violations } = await inspectPage(page)

@@ -4,20 +4,17 @@ import type { Page } from 'puppeteer-core'
 /** Widths in CSS pixels: a desktop and a phone. */
 export const widths = [1280, 390] as const
 
-/** The colour schemes of a reader. */
-export const schemes = ['light', 'dark'] as const
-
-/** Shows pages as a reader of a colour scheme sees them. */
-export const showAs = (page: Page, scheme: (typeof schemes)[number]): Promise<void> =>
-  page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }])
-
 /** The pages that people read, by the names of their screenshots. */
 export const readable = {
   landing: '/',
   guide: '/v1/docs/guide/quick-start',
   money: '/v1/docs/guide/money',
+  glossary: '/v1/docs/glossary',
+  prices: '/v1/docs/pricing',
   reference: '/v1/docs',
   operation: '/v1/docs/operations/planBuyProtection',
+  list: '/v1/docs/operations/getHedgeEvents',
+  missing: '/v1/docs/none',
 } as const
 
 /** What is wrong with a page for its readers. */
@@ -28,8 +25,17 @@ type Inspection = {
   readonly violations: readonly string[]
 }
 
+/** The colour schemes of the pages. */
+export const schemes = ['light', 'dark'] as const
+
 /** Opens a page at a width, and waits until it is complete. */
-export const openPage = async (page: Page, url: string, width: number): Promise<void> => {
+export const openPage = async (
+  page: Page,
+  url: string,
+  width: number,
+  scheme: (typeof schemes)[number] = 'light',
+): Promise<void> => {
+  await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }])
   await page.setViewport({ width, height: 900 })
   await page.goto(url, { waitUntil: 'networkidle0' })
 }

@@ -1,8 +1,13 @@
 import { escapeMarkup } from '../../lib/http/markup.ts'
+import type { Description } from '../openapi/document.ts'
+import { resolve, type Schema } from './fields.ts'
 import type { Operation, Parameter } from './operation.ts'
 
 /** A reader who opens a stream, or a long list, sees this many characters of it. */
 const MAX_SHOWN = 200_000
+
+/** The most lines of a body that are shown without scrolling. */
+const MAX_ROWS = 20
 
 /**
  * The script of the form: it sends the request and shows the response as it arrives. The root of the service is three
@@ -19,7 +24,7 @@ const requestOf = () => {
   const headers = {}
   const query = new URLSearchParams()
   let path = form.dataset.path
-  for (const { name, value, dataset } of form.querySelectorAll('input')) {
+  for (const { name, value, dataset } of form.querySelectorAll('input, select')) {
     if (value === '') continue
     if (dataset.in === 'path') path = path.replace('{' + name + '}', encodeURIComponent(value))
     else if (dataset.in === 'query') query.set(name, value)
@@ -78,28 +83,39 @@ const attributes = (all: Readonly<Record<string, string | boolean>>): string =>
     .map(([name, value]) => (value === true ? name : `${name}="${escapeMarkup(String(value))}"`))
     .join(' ')
 
-const field = ({ name, in: place, required, example }: Parameter): string => {
+const field = ({ name, in: place, required, example }: Parameter, schema: Schema): string => {
+  const common = { name, required, 'data-in': place }
+  const label = `<label><code>${escapeMarkup(name)}</code>${required ? ' <span class="required">required</span>' : ''}`
+  const choices = schema.enum ?? ([schema.type].flat().includes('boolean') ? [true, false] : [])
+  if (choices.length > 0) {
+    const chosen = required ? (example ?? choices[0]) : ''
+    const options = [...(required ? [] : ['']), ...choices].map(
+      (it) =>
+        `<option ${attributes({ value: String(it), selected: it === chosen })}>${escapeMarkup(String(it))}</option>`,
+    )
+    return `${label} <select ${attributes(common)}>${options.join('')}</select></label>`
+  }
   const hint = required || example === undefined ? {} : { placeholder: String(example) }
   const value = required ? String(example ?? '') : ''
-  const all = { name, required, value, 'data-in': place, spellcheck: 'false', autocomplete: 'off', ...hint }
-  return `<label><code>${escapeMarkup(name)}</code> <input ${attributes(all)}></label>`
+  const all = { ...common, value, spellcheck: 'false', autocomplete: 'off', ...hint }
+  return `${label} <input ${attributes(all)}></label>`
 }
 
 const token = '<label>Bearer token <input name="token" type="password" data-in="bearer" autocomplete="off"></label>'
 
-/** The form that sends the request of an operation. `script` is the relative URL of the script. */
-export const consoleHtml = (operation: Operation, script: string): string => {
+/** The form that sends the request of an operation. */
+export const consoleHtml = (document: Description, operation: Operation): string => {
   const { method, path, parameters = [], requestBody, security } = operation
   const body = requestBody?.content['application/json']?.example
   const text = body === undefined ? '' : escapeMarkup(JSON.stringify(body, null, 2))
-  return `<h2 id="console">Send it</h2>
-<form ${attributes({ 'data-method': method, 'data-path': path })}>
-${[...parameters.map(field), ...(security === undefined ? [] : [token])].join('\n')}
-${body === undefined ? '' : `<label>Body <textarea rows="12" spellcheck="false">${text}</textarea></label>`}
+  const fields = parameters.map((it) => field(it, (resolve(document, it.schema) ?? {}) as Schema))
+  const inputs = [...fields, ...(security === undefined ? [] : [token])]
+  return `<form ${attributes({ 'data-method': method, 'data-path': path })}>
+${inputs.length === 0 ? '' : `<div class="inputs">\n${inputs.join('\n')}\n</div>`}
+${body === undefined ? '' : `<label>Body <textarea rows="${Math.min(text.split('\n').length + 1, MAX_ROWS)}" spellcheck="false">${text}</textarea></label>`}
 <p><button>Send</button> <output aria-live="polite"></output></p>
 <noscript>Sending needs JavaScript.</noscript>
 <pre tabindex="0" aria-label="Response"></pre>
 </form>
-<script src="${escapeMarkup(script)}"></script>
 `
 }

@@ -1,8 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { escapeMarkup } from '../../lib/http/markup.ts'
 import { packaged } from '../../lib/root.ts'
-import { pageOf } from './html.ts'
-import { htmlOf } from './markdown.ts'
 
 type Page = { readonly name: string; readonly title: string; readonly summary: string; readonly covers?: RegExp }
 
@@ -66,29 +63,36 @@ export const guidePages: readonly Page[] = [
   { name: 'limits', title: 'Limits', summary: 'Sizes, rates and times, and what is returned above each' },
 ]
 
-export type GuidePage = Page & { readonly markdown: string }
+/** Further pages: `docs/<name>.md`. */
+const others: readonly Page[] = [
+  { name: 'glossary', title: 'Glossary', summary: 'The terms of the protocol, of the service and of prices' },
+  {
+    name: 'pricing',
+    title: 'Prices',
+    summary: 'How a premium is computed, how to read a quote, and when it is signed',
+  },
+]
+
+/** A page of the documentation: `docs/<path>.md`, served at `/v1/docs/<path>`. */
+export type GuidePage = Page & { readonly path: string; readonly markdown: string }
 
 /** The page of the guide that explains the operation of a path; undefined when none does. */
 export const guidePageOf = (path: string): Page | undefined => guidePages.find(({ covers }) => covers?.test(path))
 
-/** Reads the pages of the guide. Throws when one is missing or does not begin with its title. */
-export const readGuide = (): Promise<readonly GuidePage[]> =>
-  Promise.all(
-    guidePages.map(async (page) => {
-      const markdown = await readFile(packaged(`docs/guide/${page.name}.md`), 'utf8')
-      if (!markdown.startsWith(`# ${page.title}\n`))
-        throw new TypeError(`docs/guide/${page.name}.md does not begin with the title ${page.title}`)
-      return { ...page, markdown }
-    }),
-  )
+/** A page with links only to what the service serves: of a link to another file of the repository, the text remains. */
+const withServedLinks = (markdown: string): string =>
+  markdown.replace(/\[([^[\]]{1,200})\]\((?:decisions|\.\.)\/[^()]{1,200}\)/g, '$1')
 
-/** A page of the guide as HTML, with links to the other pages. */
-export const guideHtml = (guide: readonly GuidePage[], { name, title, markdown }: GuidePage): string => {
-  const links = guide.map((it) =>
-    it.name === name
-      ? `<strong aria-current="page">${escapeMarkup(it.title)}</strong>`
-      : `<a href="${it.name}">${escapeMarkup(it.title)}</a>`,
-  )
-  const nav = ['<a href="../../../">Start</a>', ...links, '<a href="../../docs">Reference</a>']
-  return pageOf({ title, nav, body: htmlOf(markdown), twin: { type: 'text/markdown', url: `${name}.md` } })
+const read = async (page: Page, path: string): Promise<GuidePage> => {
+  const markdown = await readFile(packaged(`docs/${path}.md`), 'utf8')
+  if (!markdown.startsWith(`# ${page.title}\n`))
+    throw new TypeError(`docs/${path}.md does not begin with the title ${page.title}`)
+  return { ...page, path, markdown: withServedLinks(markdown) }
 }
+
+/** Reads the guide, the glossary and the page about prices. Throws when one is missing or does not begin with its title. */
+export const readGuide = (): Promise<readonly GuidePage[]> =>
+  Promise.all([
+    ...guidePages.map((page) => read(page, `guide/${page.name}`)),
+    ...others.map((page) => read(page, page.name)),
+  ])

@@ -11,7 +11,7 @@ export const llmsText = (guide: readonly GuidePage[], operations: readonly Opera
     `- [${method} ${path}](v1/docs/operations/${operationId}.md): ${summary}`
   return [
     `# ${info.title}\n\n> ${info.summary}\n\n${info.description}\n\nURLs are relative to the URL of this file.\n`,
-    `## Guide\n\n${guide.map(({ name, title, summary }) => `- [${title}](v1/docs/guide/${name}.md): ${summary}`).join('\n')}\n`,
+    `## Guide\n\n${guide.map(({ path, title, summary }) => `- [${title}](v1/docs/${path}.md): ${summary}`).join('\n')}\n`,
     ...tagsOf(operations).map(
       (tag) =>
         `## ${tag}\n\n${operations

@@ -1,5 +1,6 @@
 import type { Description } from '../openapi/document.ts'
 import { tags } from '../openapi/texts.ts'
+import { type Field, fieldsOf, resolve, type Schema, typeOf } from './fields.ts'
 import { guidePageOf } from './guide.ts'
 
 export type Parameter = {
@@ -11,7 +12,8 @@ export type Parameter = {
   readonly example?: unknown
 }
 
-type Media = Readonly<Record<string, { readonly example?: unknown }>>
+/** Bodies by content type. */
+export type Media = Readonly<Record<string, { readonly example?: unknown; readonly schema?: unknown }>>
 
 /** The part of an operation that its page shows. */
 type Described = {
@@ -37,20 +39,6 @@ export const operationsOf = ({ paths }: Description): readonly Operation[] =>
 export const tagsOf = (operations: readonly Operation[]): readonly string[] =>
   Object.keys(tags).filter((tag) => operations.some((it) => it.tags.includes(tag)))
 
-/** An address of a schema or response within the description. */
-type Reference = { readonly $ref: string }
-
-const isReference = (value: unknown): value is Reference =>
-  typeof value === 'object' && value !== null && '$ref' in value && typeof value.$ref === 'string'
-
-/** Follows references, to responses and to schemas. */
-export const resolve = (document: Description, value: unknown): unknown => {
-  if (!isReference(value)) return value
-  const [kind, name] = value.$ref.split('/').slice(2)
-  const all: Readonly<Record<string, Readonly<Record<string, unknown>>>> = document.components
-  return all[kind ?? '']?.[name ?? '']
-}
-
 const cell = (text: string): string => text.replace(/\s+/g, ' ').replaceAll('|', '\\|')
 
 const section = (title: string, text: string): string => (text === '' ? '' : `\n## ${title}\n\n${text}\n`)
@@ -60,7 +48,8 @@ const table = (head: readonly string[], rows: readonly (readonly string[])[]): s
     ? ''
     : [head, head.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n')
 
-const example = (media: Media | undefined): string =>
+/** The examples of a body as Markdown. */
+export const examples = (media: Media | undefined): string =>
   Object.entries(media ?? {})
     .filter(([, { example }]) => example !== undefined)
     .map(([type, { example }]) => {
@@ -69,78 +58,47 @@ const example = (media: Media | undefined): string =>
     })
     .join('\n\n')
 
-type Schema = {
-  readonly type?: string | readonly string[]
-  readonly description?: string
-  readonly pattern?: string
-  readonly enum?: readonly unknown[]
-  readonly properties?: Readonly<Record<string, unknown>>
-  readonly required?: readonly string[]
-  readonly items?: unknown
-  readonly 'x-items'?: Schema
-  readonly anyOf?: readonly unknown[]
-}
+/** Fields with all fields in them, as rows: the name with its path and the type, and the meaning. */
+const rowsOf = (fields: readonly Field[]): readonly (readonly string[])[] =>
+  fields.flatMap(({ path, required, schema, fields: inner }) => [
+    [`\`${path}\` ${typeOf(schema)}${required ? '' : ', optional'}`, schema.description ?? ''],
+    ...rowsOf(inner),
+  ])
 
-/** Fields may nest this deep. */
-const MAX_DEPTH = 6
+/** The schema of a JSON body. */
+export const schemaOf = (content: Media | undefined): unknown => content?.['application/json']?.schema
 
-/** The patterns of integers in texts. */
-const decimals: ReadonlySet<string | undefined> = new Set(['^\\d+$', '^-?\\d+$'])
-
-/** The type of a field, or its values. Where several types are possible, they are in `anyOf`. */
-const typeOf = ({ type, enum: values, pattern, anyOf = [], 'x-items': several }: Schema): string => {
-  if (several !== undefined) return `${typeOf(several)}, several with commas`
-  if (values !== undefined) return values.map((value) => `\`${value}\``).join(' or ')
-  if (type === undefined && anyOf.length > 0)
-    return [...new Set(anyOf.map((each) => typeOf(each as Schema)))].join(' or ')
-  const names = [type ?? 'object'].flat()
-  return names.map((name) => (name === 'string' && decimals.has(pattern) ? 'decimal string' : name)).join(' or ')
-}
-
-/** The fields of a schema as rows: the name with its path, the type, and the meaning. */
-const fieldsOf = (document: Description, given: unknown, path = '', depth = 0): (readonly string[])[] => {
-  const { properties = {}, required = [], items, anyOf = [] } = (resolve(document, given) ?? {}) as Schema
-  if (depth === MAX_DEPTH) return []
-  const below = (value: unknown, name: string): (readonly string[])[] => fieldsOf(document, value, name, depth + 1)
-  return [
-    ...Object.entries(properties).flatMap(([key, value]) => {
-      const name = path === '' ? key : `${path}.${key}`
-      const field = { ...(resolve(document, value) as Schema), ...(value as Schema) }
-      const kind = `${typeOf(field)}${required.includes(key) ? '' : ', optional'}`
-      return [[`\`${name}\` ${kind}`, field.description ?? ''], ...below(value, name)]
-    }),
-    ...(items === undefined ? [] : below(items, `${path}[]`)),
-    ...anyOf.flatMap((each) => below(each, path)),
-  ]
-}
-
-/** The schema of JSON. */
-export const schemaOf = (content: Media | undefined): unknown =>
-  (content?.['application/json'] as { readonly schema?: unknown } | undefined)?.schema
-
-/** An operation as a page of Markdown. */
-export const operationMarkdown = (document: Description, operation: Operation): string => {
-  const { method, path, summary, description, parameters = [], requestBody, responses } = operation
-  const success = resolve(document, responses[200]) as { readonly content?: Media } | undefined
-  const errors = Object.entries(responses)
+/** The meaning of each status of an error. */
+export const errorsOf = (document: Description, { responses }: Operation): readonly (readonly [string, string])[] =>
+  Object.entries(responses)
     .filter(([status]) => Number(status) >= 400)
     .map(([status, response]) => {
       const { description = '' } = (resolve(document, response) ?? {}) as { readonly description?: string }
       return [status, description]
     })
+
+/** The body of a success. */
+export const successOf = (document: Description, { responses }: Operation): Media | undefined =>
+  (resolve(document, responses[200]) as { readonly content?: Media } | undefined)?.content
+
+/** An operation as a page of Markdown. */
+export const operationMarkdown = (document: Description, operation: Operation): string => {
+  const { method, path, summary, description, parameters = [], requestBody } = operation
+  const success = successOf(document, operation)
   const named = parameters.map((it) => [
     `\`${it.name}\` ${it.in}, ${typeOf((resolve(document, it.schema) ?? {}) as Schema)}${it.required ? ', required' : ''}`,
     it.description ?? '',
   ])
+  const fields = (media: Media | undefined) => table(['field', 'meaning'], rowsOf(fieldsOf(document, schemaOf(media))))
   const page = guidePageOf(path)
   const guide = page && `\nGuide: [${page.title}](../guide/${page.name}.md)\n`
   return [
     `# ${summary}\n\n\`${method} ${path}\`\n\n${description}\n${guide ?? ''}`,
     section('Parameters', table(['parameter', 'meaning'], named)),
-    section('Body', table(['field', 'meaning'], fieldsOf(document, schemaOf(requestBody?.content)))),
-    section('Example of a body', example(requestBody?.content)),
-    section('Response', table(['field', 'meaning'], fieldsOf(document, schemaOf(success?.content)))),
-    section('Example of a response', example(success?.content)),
-    section('Errors', table(['status', 'meaning'], errors)),
+    section('Body', fields(requestBody?.content)),
+    section('Example of a body', examples(requestBody?.content)),
+    section('Response', fields(success)),
+    section('Example of a response', examples(success)),
+    section('Errors', table(['status', 'meaning'], errorsOf(document, operation))),
   ].join('')
 }

@@ -1,40 +1,67 @@
-import { info } from '../openapi/texts.ts'
+import { escapeMarkup } from '../../lib/http/markup.ts'
+import type { Description } from '../openapi/document.ts'
+import { info, tags } from '../openapi/texts.ts'
 import { consoleHtml } from './console.ts'
-import { pageOf } from './html.ts'
-import { htmlOf } from './markdown.ts'
-import { type Operation, tagsOf } from './operation.ts'
+import { headingOf } from './contents.ts'
+import { fieldsHtml, parameterHtml } from './field-html.ts'
+import { fieldsOf, resolve, type Schema } from './fields.ts'
+import { guidePageOf } from './guide.ts'
+import { anchorOf, type Heading, headingHtml, inlineOf, type Rendered, render } from './markdown.ts'
+import { errorsOf, examples, type Operation, schemaOf, successOf, tagsOf } from './operation.ts'
+import { samplesHtml } from './samples.ts'
 
-const cell = (text: string): string => text.replaceAll('|', '\\|')
+const methodHtml = (method: string): string => `<span class="method ${method.toLowerCase()}">${method}</span>`
 
 /** The list of all operations, `/v1/docs`. */
-export const referenceHtml = (operations: readonly Operation[]): string => {
-  const sections = tagsOf(operations).map((tag) => {
+export const referenceHtml = async (operations: readonly Operation[]): Promise<Rendered> => {
+  const used = tagsOf(operations)
+  const sections = used.map((tag) => {
     const rows = operations
-      .filter(({ tags }) => tags.includes(tag))
-      .map((it) => `| [\`${it.method} ${it.path}\`](docs/operations/${it.operationId}) | ${cell(it.summary)} |`)
-    return `## ${tag}\n\n| operation | purpose |\n| --- | --- |\n${rows.join('\n')}\n`
+      .filter((it) => it.tags.includes(tag))
+      .map(
+        (it) =>
+          `<li><a href="docs/operations/${it.operationId}">${escapeMarkup(it.summary)}</a><span>${methodHtml(it.method)} <code>${escapeMarkup(it.path)}</code></span></li>`,
+      )
+    return `${headingHtml(2, tag)}<p>${escapeMarkup(tags[tag] ?? '')}.</p>\n<ul class="operations">${rows.join('\n')}</ul>\n`
   })
-  const nav = [
-    '<a href="../">Start</a>',
-    '<a href="docs/guide/quick-start">Guide</a>',
-    '<a href="openapi.json">OpenAPI description</a>',
-  ]
-  const intro = 'The page of an operation has its fields, examples and errors, and a form that sends it.'
-  const body = htmlOf(`# Reference\n\n${info.description}\n\n${intro}\n\n${sections.join('\n')}`)
-  return pageOf({ title: `Reference: ${info.title}`, nav, body, twin: { type: 'text/plain', url: '../llms.txt' } })
+  const intro =
+    'The page of an operation has its fields, examples and errors, and a form that sends it. The [OpenAPI description](openapi.json) has the same for programs.'
+  const { html } = await render(`# Reference\n\n${info.description}\n\n${intro}\n`)
+  return { html: html + sections.join(''), headings: used.map(headingOf) }
 }
 
-/** The page of an operation: its Markdown, and the form that sends it. */
-export const operationHtml = (operation: Operation, markdown: string, script: string): string => {
-  const { operationId, summary, tags } = operation
-  const nav = [
-    '<a href="../../../">Start</a>',
-    `<a href="../../docs#${tags[0]?.toLowerCase()}">Reference</a>`,
-    '<a href="#console">Send it</a>',
-  ]
-  const twin = { type: 'text/markdown', url: `${operationId}.md` }
+type Part = { readonly title: string; readonly html: string }
+
+/** The page of an operation. `script` is the URL of the script of its form, without which the page is complete too. */
+export const operationHtml = async (document: Description, operation: Operation): Promise<Rendered> => {
+  const { method, path, summary, description, tags: own, parameters = [], requestBody } = operation
+  const success = successOf(document, operation)
+  const [tag = ''] = own
+  const page = guidePageOf(path)
+  const text = async (markdown: string): Promise<string> => (await render(markdown)).html
+  const named = parameters.map((it) => parameterHtml(it, (resolve(document, it.schema) ?? {}) as Schema))
+  const errors = errorsOf(document, operation).map(
+    ([status, meaning]) => `<li><p class="field"><code>${status}</code></p><p>${inlineOf(meaning)}</p></li>`,
+  )
+  const list = (items: readonly string[]): string =>
+    items.length === 0 ? '' : `<ul class="fields">${items.join('\n')}</ul>\n`
+  const bodyFields = fieldsOf(document, schemaOf(requestBody?.content))
   // The form comes before the response, which is the longest part.
-  const [request = '', ...rest] = markdown.split(/(?=\n## Response\n)/)
-  const body = htmlOf(request) + consoleHtml(operation, script) + htmlOf(rest.join(''))
-  return pageOf({ title: summary, nav, body, twin })
+  const parts: readonly Part[] = [
+    { title: 'Request', html: await samplesHtml(operation) },
+    { title: 'Parameters', html: list(named) },
+    { title: 'Body', html: fieldsHtml(bodyFields, 'body', 'required') },
+    { title: 'Send it', html: consoleHtml(document, operation) },
+    { title: 'Response', html: fieldsHtml(fieldsOf(document, schemaOf(success)), 'response', 'optional') },
+    { title: 'Example of a response', html: await text(examples(success)) },
+    { title: 'Errors', html: list(errors) },
+  ].filter(({ html }) => html !== '')
+  const guide = page === undefined ? '' : `<p>Guide: <a href="../guide/${page.name}">${page.title}</a></p>\n`
+  return {
+    html: `<p class="trail"><a href="../../docs">Reference</a> / <a href="../../docs#${anchorOf(tag)}">${escapeMarkup(tag)}</a></p>
+<h1>${escapeMarkup(summary)}</h1>
+<p class="route">${methodHtml(method)} <code>${escapeMarkup(path)}</code></p>
+${await text(description)}${guide}${parts.map(({ title, html }) => headingHtml(2, title) + html).join('')}`,
+    headings: parts.map(({ title }): Heading => headingOf(title)),
+  }
 }

@@ -2,11 +2,12 @@ import { maxHeaderSize, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { clip, errorText, notFound } from '../../lib/errors.ts'
+import { clip, errorText } from '../../lib/errors.ts'
 import { problem } from '../../lib/http/problem.ts'
 import { requestId } from '../access.ts'
 import { helpLink } from '../help.ts'
 import { MAX_PARAM_LENGTH } from '../limits/limits.ts'
+import { sendNotFound } from '../not-found.ts'
 import { standardHeaders } from './headers.ts'
 
 /** Most characters of a content type in a message. */
@@ -68,18 +69,18 @@ const collectMethods = (app: FastifyInstance) => {
 
 /**
  * Sends every error in the specification's envelope with one of its codes. A 404 for a path that takes other methods
- * names them. It is no 405, because no code of the specification belongs to one.
+ * names them. It is no 405, because no code of the specification belongs to one. A browser gets a 404 as a page.
  */
-export const errors = fp(async (app) => {
+export const errors = fp<{ readonly explorer?: boolean }>(async (app, { explorer = true }) => {
   const methodsOf = collectMethods(app)
   app.setErrorHandler(answer)
-  app.setNotFoundHandler((request, reply) => {
+  app.setNotFoundHandler(async (request, reply) => {
     const path = request.url.split('?', 1)[0] ?? ''
     const methods = methodsOf(path).join(', ')
     if (methods !== '') reply.header('allow', methods)
     const isDocs = /^\/(?:v1\/)?docs(?:\/|$)/.test(path)
     const hint = methods === '' ? isDocs && ': the documentation is at /v1/docs' : `: the path takes ${methods}`
-    throw notFound(`no route ${request.method} ${path}${hint || ''}`)
+    return sendNotFound(request, reply, `no route ${request.method} ${path}${hint || ''}`, explorer)
   })
 })
 

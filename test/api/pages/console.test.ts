@@ -1,5 +1,6 @@
 import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
+import type { Description } from '../../../src/api/openapi/document.ts'
 import { CONSOLE_SCRIPT, consoleHtml } from '../../../src/api/pages/console.ts'
 import type { Operation } from '../../../src/api/pages/operation.ts'
 
@@ -10,42 +11,68 @@ const operation: Operation = {
   ...{ path: '/v1/things/{id}', responses: {} },
 }
 
+const form = (own: Partial<Operation>): string =>
+  consoleHtml({ components: { schemas: {} } } as unknown as Description, { ...operation, ...own })
+
 describe('the form of an operation', () => {
   test('has the method, the path and a field for each parameter, with the example of a required one', () => {
-    const html = consoleHtml(
-      {
-        ...operation,
-        parameters: [
-          { name: 'id', in: 'path', required: true, example: 7 },
-          { name: 'note', in: 'query', required: false, example: 'a "b"' },
-          { name: 'bare', in: 'query', required: true },
-          { name: 'free', in: 'query', required: false },
-        ],
-      },
-      'console.js?v=1&w="2"',
-    )
+    const html = form({
+      parameters: [
+        { name: 'id', in: 'path', required: true, example: 7 },
+        { name: 'note', in: 'query', required: false, example: 'a "b"' },
+        { name: 'bare', in: 'query', required: true },
+        { name: 'free', in: 'query', required: false },
+      ],
+    })
     const input = (attributes: string) => `<input ${attributes}></label>`
     const rest = 'spellcheck="false" autocomplete="off"'
     expect(html).toContain('<form data-method="GET" data-path="/v1/things/{id}">')
-    expect(html).toContain(`<label><code>id</code> ${input(`name="id" required value="7" data-in="path" ${rest}`)}`)
-    expect(html).toContain(input(`name="note" value="" data-in="query" ${rest} placeholder="a &quot;b&quot;"`))
-    expect(html).toContain(input(`name="bare" required value="" data-in="query" ${rest}`))
-    expect(html).toContain(input(`name="free" value="" data-in="query" ${rest}`))
-    expect(html).toContain('<script src="console.js?v=1&amp;w=&quot;2&quot;"></script>')
+    expect(html).toContain(
+      `<label><code>id</code> <span class="required">required</span> ${input(`name="id" required data-in="path" value="7" ${rest}`)}`,
+    )
+    expect(html).toContain(
+      `<code>note</code> ${input(`name="note" data-in="query" value="" ${rest} placeholder="a &quot;b&quot;"`)}`,
+    )
+    expect(html).toContain(input(`name="bare" required data-in="query" value="" ${rest}`))
+    expect(html).toContain(input(`name="free" data-in="query" value="" ${rest}`))
     expect(html).not.toMatch(/textarea|token/)
+    expect(form({})).not.toContain('class="inputs"')
+  })
+
+  test('has choices for a parameter with fixed values', () => {
+    const schema = { enum: ['a', '"b"'] }
+    const html = form({
+      parameters: [
+        { name: 'one', in: 'query', required: false, schema, example: 'a' },
+        { name: 'two', in: 'query', required: true, schema, example: '"b"' },
+        { name: 'three', in: 'query', required: true, schema },
+        { name: 'four', in: 'query', required: false, schema: { type: 'boolean' } },
+      ],
+    })
+    const b = (attributes = '') => `<option value="&quot;b&quot;"${attributes}>&quot;b&quot;</option></select>`
+    expect(html).toContain(
+      `<select name="one" data-in="query"><option value="" selected></option><option value="a">a</option>${b()}`,
+    )
+    expect(html).toContain(`<select name="two" required data-in="query"><option value="a">a</option>${b(' selected')}`)
+    expect(html).toContain(`<select name="three" required data-in="query"><option value="a" selected>a</option>${b()}`)
+    expect(html).toContain(
+      '<select name="four" data-in="query"><option value="" selected></option><option value="true">true</option><option value="false">false</option></select>',
+    )
   })
 
   test('has the example of a body, and a field for the token only where one is required', () => {
     const body = { note: '</textarea><b>', id: 1 }
     const requestBody = { description: 'At most 1 byte', content: { 'application/json': { example: body } } }
-    const html = consoleHtml({ ...operation, requestBody, security: [{ bearer: [] }] }, 'a.js')
+    const html = form({ requestBody, security: [{ bearer: [] }] })
     const text = '{\n  &quot;note&quot;: &quot;&lt;/textarea&gt;&lt;b&gt;&quot;,\n  &quot;id&quot;: 1\n}'
-    expect(html).toContain(`<textarea rows="12" spellcheck="false">${text}</textarea>`)
+    expect(html).toContain(`<textarea rows="5" spellcheck="false">${text}</textarea>`)
     expect(html).toContain('<input name="token" type="password" data-in="bearer" autocomplete="off">')
+    const content = { 'application/json': { example: Array.from({ length: 30 }, () => 1) } }
+    expect(form({ requestBody: { description: '', content } })).toContain('<textarea rows="20"')
   })
 })
 
-type Input = { readonly name: string; readonly value: string; readonly in: string }
+type Input = { readonly name: string; readonly value: string; readonly in: string; readonly tag?: 'select' }
 
 type Page = {
   readonly inputs?: readonly Input[]
@@ -64,7 +91,10 @@ const open = ({ inputs = [], body, path = '/v1/things', method = 'GET' }: Page, 
   const form = {
     dataset: { path, method },
     querySelector: (name: string) => elements[name] ?? null,
-    querySelectorAll: () => inputs.map(({ name, value, in: place }) => ({ name, value, dataset: { in: place } })),
+    querySelectorAll: (tags: string) =>
+      inputs
+        .filter(({ tag = 'input' }) => tags.split(', ').includes(tag))
+        .map(({ name, value, in: place }) => ({ name, value, dataset: { in: place } })),
     addEventListener: (_: 'submit', listener: typeof submit) => {
       submit = listener
     },
@@ -90,7 +120,7 @@ const json = (value: unknown) => () => Response.json(value, { status: 200, statu
 test('a request has its parameters in the path and the query, below the path of the proxy', async () => {
   const inputs = [
     { name: 'id', value: 'a/b', in: 'path' },
-    { name: 'limit', value: '5 0', in: 'query' },
+    { name: 'limit', value: '5 0', in: 'query', tag: 'select' as const },
     { name: 'cursor', value: '', in: 'query' },
     { name: 'token', value: 'abc', in: 'bearer' },
   ]

@@ -23,6 +23,10 @@ const documents = [
   '/v1/docs',
   '/v1/docs/operations/getChains',
   '/v1/docs/guide/money.md',
+  '/v1/docs/glossary',
+  '/v1/docs/search.json',
+  '/v1/docs/pages.css',
+  '/v1/docs/pages.js',
   '/v1/docs/console.js',
   '/llms.txt',
 ]
@@ -95,15 +99,15 @@ describe.each(large)('of %s', (url) => {
   })
 })
 
-describe('a script of the page', () => {
+describe('a script or style of a page', () => {
   const scriptsOf = async (): Promise<readonly string[]> =>
-    [...(await ask('/v1/docs/operations/getChains')).body.matchAll(/<script src="([^"]+)">/g)].map(
+    [...(await ask('/v1/docs/operations/getChains')).body.matchAll(/(?:src|rel="stylesheet" href)="([^"]+)"/g)].map(
       ([, src]) => `/v1/docs/operations/${src}`,
     )
 
   test('is loaded by the hash of its content, and is immutable', async () => {
     const scripts = await scriptsOf()
-    expect(scripts).toHaveLength(1)
+    expect(scripts).toHaveLength(3)
     for (const script of scripts) {
       const { headers } = await ask(script)
       expect(headers.etag).toBe(`W/"${new URL(script, 'http://localhost').searchParams.get('v')}"`)

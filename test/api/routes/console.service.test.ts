@@ -4,7 +4,7 @@ import type { Page } from 'puppeteer-core'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { openApp } from '../../support/app.ts'
 import { startBrowser } from '../../support/browser.ts'
-import { inspectPage, openPage, readable, widths } from '../../support/inspect-page.ts'
+import { inspectPage, openPage, readable, schemes, widths } from '../../support/inspect-page.ts'
 
 /** A browser is slow on a small machine that also runs other tests. */
 const PATIENCE_MS = 60_000
@@ -90,16 +90,17 @@ test('the documentation cannot send requests to another service', async () => {
   }
 })
 
-/** By default a phone, where less fits. */
-const inspected = inject('form') === 'long' ? widths : widths.slice(-1)
+/** By default a phone, where less fits, in the light and a desktop in the dark. */
+const views = widths.flatMap((width) => schemes.map((scheme) => [width, scheme] as const))
+const inspected = inject('form') === 'long' ? views : views.slice(1, 3)
 
 test.each(inspected)(
-  'at a width of %i pixels every page fits, and has no serious violation of accessibility rules',
-  async (width) => {
+  'at a width of %i pixels every page fits, and has no serious violation of accessibility rules, in the %s scheme',
+  async (width, scheme) => {
     const other = await browser.browser.newPage()
     other.setDefaultTimeout(PATIENCE_MS)
     for (const path of Object.values(readable)) {
-      await openPage(other, `${origin}${path}`, width)
+      await openPage(other, `${origin}${path}`, width, scheme)
       expect([path, await inspectPage(other)]).toEqual([path, { tooWide: false, violations: [] }])
     }
     await other.close()
@@ -113,6 +114,7 @@ test.runIf(inject('form') === 'long')(
     let bytes = 0
     const statuses: number[] = []
     other.on('response', (response) => {
+      if (response.fromCache()) return
       statuses.push(response.status())
       bytes += Number(response.headers()['content-length'] ?? 0)
     })

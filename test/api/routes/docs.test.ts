@@ -26,7 +26,7 @@ const linksOf = (url: string, text: string): readonly string[] =>
     .map(([, html, markdown]) => new URL(html ?? markdown ?? '', `http://service${url}`))
     .filter(({ protocol }) => protocol !== 'data:')
     .map(({ pathname, search, host }) => {
-      expect(host).toBe('service')
+      if (host !== 'service') throw new Error(`a link to another service: ${host}`)
       return pathname + search
     })
 
@@ -49,18 +49,17 @@ test('the landing page and its JSON report why a chain is not ready', async () =
   expect(data.ready).toBe(false)
   expect(data.chains.map(({ chainId }: { chainId: number }) => chainId)).toEqual([8453, 56])
   const { body } = await read('/', BROWSER)
-  expect(body).toContain('<h2>Not ready</h2>')
+  expect(body).toContain('<span class="pill bad">not ready</span>')
   for (const { problem } of data.chains) expect(body).toContain(problem)
 })
 
-test('the landing page is smaller than 30 KB, loads nothing, and escapes the host that the request names', async () => {
+test('the landing page is smaller than 30 KB, loads its style and script only, and escapes the host that the request names', async () => {
   const host = `a"><script>alert('1')</script>`
   const { body, headers } = await api.app.inject({ url: '/', headers: { accept: BROWSER, host } })
   expect(Buffer.byteLength(body)).toBeLessThan(30_000)
-  expect(body).not.toMatch(/<script|src=|@import|url\(/)
-  expect(headers['content-security-policy']).toMatch(
-    /^default-src 'none'; style-src 'sha256-[^']+'; script-src 'self';/,
-  )
+  expect(body.match(/<script|src=|rel="stylesheet"/g)).toEqual(['rel="stylesheet"', '<script', 'src='])
+  expect(body).not.toMatch(/<style|@import|url\(/)
+  expect(headers['content-security-policy']).toMatch(/^default-src 'none'; style-src 'self'; script-src 'self';/)
 })
 
 test('every link of every page and of llms.txt leads to a page, and guide pages and operations have Markdown', async () => {
@@ -68,8 +67,8 @@ test('every link of every page and of llms.txt leads to a page, and guide pages 
   const linked = new Set<string>()
   const queue = ['/']
   for (let url = queue.shift(); url !== undefined; url = queue.shift()) {
-    // The state and the lists need services that are out of reach here.
-    if (seen.has(url) || /^\/(?:status|v1\/hedge)/.test(url)) continue
+    // The state and the lists need services that are out of reach here, and the explorer is another part.
+    if (seen.has(url) || /^\/(?:status|explorer|v1\/hedge)/.test(url)) continue
     const [, id] = /^\/v1\/docs\/operations\/(\w+)/.exec(url) ?? []
     if (id !== undefined) linked.add(id)
     if (id !== undefined && !tried.some(({ operationId }) => operationId === id)) continue
@@ -78,7 +77,7 @@ test('every link of every page and of llms.txt leads to a page, and guide pages 
     const type = String(headers['content-type']).split(';')[0] ?? ''
     seen.set(url, type)
     if (/html|plain/.test(type)) queue.push(...linksOf(url, body))
-    if (type === 'text/markdown' && url.includes('/guide/')) queue.push(...linksOf(url, body))
+    if (type === 'text/markdown' && !url.includes('/operations/')) queue.push(...linksOf(url, body))
   }
   const guide = readdirSync('docs/guide')
   expect(guide.length).toBeGreaterThan(5)
@@ -86,6 +85,11 @@ test('every link of every page and of llms.txt leads to a page, and guide pages 
     expect(seen.get(`/v1/docs/guide/${page}`)).toBe('text/markdown')
     expect(seen.get(`/v1/docs/guide/${page.slice(0, -3)}`)).toBe('text/html')
   }
+  for (const page of ['glossary', 'pricing']) {
+    expect(seen.get(`/v1/docs/${page}.md`)).toBe('text/markdown')
+    expect(seen.get(`/v1/docs/${page}`)).toBe('text/html')
+  }
+  expect(seen.get('/v1/docs/images/payoff-usd-ghs.svg')).toBe('image/svg+xml')
   expect([...linked].toSorted()).toEqual(operations.map(({ operationId }) => operationId).toSorted())
   for (const { operationId } of tried) expect(seen.get(`/v1/docs/operations/${operationId}.md`)).toBe('text/markdown')
 })
@@ -104,7 +108,8 @@ test('the Markdown of an operation has its parameters, the fields of its body an
       `<form data-method="${method}" data-path="${path}">`,
     ])
     for (const { name, in: place } of parameters)
-      expect(page).toMatch(new RegExp(`<input name="${name}"[^>]* data-in="${place}"`))
+      expect(page).toMatch(new RegExp(`<(?:input|select) name="${name}"[^>]* data-in="${place}"`))
+    for (const { name } of parameters) expect(page).toContain(`<li id="parameter-${name}">`)
     expect(body).toMatch(/\n## Example of a response\n\n```(?:json|text)\n/)
   }
   const { body } = await read('/v1/docs/operations/buildDeposit.md')
@@ -117,17 +122,50 @@ test('a page of an operation that does not exist is a 404', async () => {
   expect([statusCode, JSON.parse(body).error.code]).toEqual([404, 'not_found'])
 })
 
-test.each(['/v1/docs/operations/none', '/v1/docs/guide/none.md', '/v1/docs/none', '/docs'])(
-  'the 404 of %s names the page that lists the documentation',
+const missing = ['/v1/docs/operations/none', '/v1/docs/guide/none.md', '/v1/docs/none', '/docs']
+
+test.each(missing)('the 404 of %s names the page that lists the documentation', async (url) => {
+  const { statusCode, body } = await read(url)
+  expect([statusCode, JSON.parse(body).error.message]).toEqual([404, expect.stringMatching(/\/v1\/docs(?: lists|$)/)])
+})
+
+test.each([...missing, '/a/b/c/<script>', '/v1/plans/deposit'])(
+  'a browser gets the 404 of %s as a page',
   async (url) => {
-    const { statusCode, body } = await read(url)
-    expect([statusCode, JSON.parse(body).error.message]).toEqual([404, expect.stringMatching(/\/v1\/docs(?: lists|$)/)])
+    const { statusCode, headers, body } = await read(url, BROWSER)
+    expect([statusCode, headers['content-type']]).toEqual([404, 'text/html; charset=utf-8'])
+    expect(headers).toMatchObject({
+      'cache-control': 'no-store',
+      link: expect.stringMatching(/errors#not_found>; rel="help"$/),
+    })
+    expect(headers['content-security-policy']).toMatch(/^default-src 'none';/)
+    expect(body).toContain('<h1>This page does not exist</h1>')
+    expect(body).not.toContain('<script>')
+    // Its links lead to pages from wherever it is.
+    const links = linksOf(url, body)
+    expect(links).toContain('/v1/docs/guide/quick-start')
+    for (const asset of links.filter((link) => link.includes('?v=')))
+      expect((await read(asset)).headers['cache-control']).toContain('immutable')
   },
 )
+
+test('a 404 is JSON for a program, for any other method, and for a record', async () => {
+  const type = async (options: object) => (await api.app.inject({ url: '/none', ...options })).headers['content-type']
+  expect(await type({ headers: { accept: 'application/json, text/html' } })).toBe('application/json; charset=utf-8')
+  expect(await type({ headers: { accept: BROWSER }, method: 'POST' })).toBe('application/json; charset=utf-8')
+  expect(await type({ headers: { accept: BROWSER }, url: `/${'a/'.repeat(20)}` })).toBe(
+    'application/json; charset=utf-8',
+  )
+  expect(await type({ headers: { accept: BROWSER }, url: '/v1/hedge/paused/1' })).toBe(
+    'application/json; charset=utf-8',
+  )
+  expect(await type({ headers: { accept: BROWSER } })).toBe('text/html; charset=utf-8')
+})
 
 test('the reference and llms.txt list plans before builders, and llms.txt describes each page of the guide', async () => {
   const [reference, llms] = [(await read('/v1/docs', BROWSER)).body, (await read('/llms.txt')).body]
   const order = [...reference.matchAll(/<h2 id="[^"]+">(\w+)</g)].map(([, tag]) => tag)
+  expect(order.length).toBeGreaterThan(10)
   expect([...llms.matchAll(/^## (\w+)$/gm)].map(([, tag]) => tag)).toEqual(['Guide', ...order, 'Optional'])
   expect(order.indexOf('Plans')).toBeGreaterThan(order.indexOf('Wallets'))
   expect(order.indexOf('Transactions')).toBeGreaterThan(order.indexOf('Plans'))
@@ -152,3 +190,36 @@ test('the Markdown of an operation has the values that a parameter takes', async
   const { body } = await read('/v1/docs/operations/getHedgeEvents.md')
   expect(body).toContain('| `state` query, `open` or `expired` or `settled` or `triggered` |')
 })
+
+test('the search finds each page of the guide, each term of the glossary and each operation, at an address that exists', async () => {
+  const entries: { kind: string; title: string; place: string; url: string; text: string }[] = (
+    await read('/v1/docs/search.json')
+  ).json()
+  const titlesOf = (kind: string) => entries.filter((it) => it.kind === kind).map(({ title }) => title)
+  expect(titlesOf('guide')).toEqual(expect.arrayContaining(['Quick start', 'Prices', 'When a quote is signed']))
+  expect(titlesOf('term')).toEqual(expect.arrayContaining(['premium rate, premium', 'ledger', 'tier']))
+  expect(titlesOf('operation')).toHaveLength(operations.length)
+  const anchors = new Map<string, string>()
+  for (const { url, title, text } of entries) {
+    const [page = '', anchor] = url.split('#')
+    if (page.includes('/operations/')) continue
+    if (!anchors.has(page)) anchors.set(page, (await read(`/${page}`)).body)
+    if (anchor !== undefined) expect([title, anchors.get(page)?.includes(`id="${anchor}"`)]).toEqual([title, true])
+    expect([title, /[|`]/.test(text)]).toEqual([title, false])
+  }
+  expect(anchors.size).toBe(readdirSync('docs/guide').length + 2)
+})
+
+test.each([
+  ['/v1/docs/', '/v1/docs'],
+  ['/v1/docs/guide/money/?a=1', '/v1/docs/guide/money?a=1'],
+  ['/v1/docs/operations/getChains/', '/v1/docs/operations/getChains'],
+])(
+  'the address %s with a slash at its end leads to %s, from which the links of the page are right',
+  async (url, target) => {
+    const { statusCode, headers } = await read(url, BROWSER)
+    expect(statusCode).toBe(308)
+    const { pathname, search } = new URL(String(headers.location), `http://service${url}`)
+    expect(pathname + search).toBe(target)
+  },
+)

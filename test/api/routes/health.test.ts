@@ -86,6 +86,56 @@ const openStatus = async (isLimitShared = true, endpoints: readonly object[] = [
   return { app, health, calls, state }
 }
 
+const openRow = (id: number, own: object = {}) => ({
+  ...{ chainId: 8453, id, underlying: 'USD/GHS', strike: '12000000', payoutCap: '13500000', premiumRate: '23000' },
+  ...{ initialRate: '11400000', strikeAbove: true, expiryDate: 1_800_000_000, symbol: 'USDC', decimals: 6 },
+  utilization: { totalLiquidity: `${id}000000`, utilizationRate: '0' },
+  ...own,
+})
+
+test('the picture of the landing page is of the fullest open pool of the chains that are ready', async () => {
+  const { sources, health } = openSources()
+  health[56] = () => Promise.reject(unavailable('chain 56 has a reason'))
+  const asked: unknown[] = []
+  const rows = [openRow(3), openRow(9, { decimals: 18 }), openRow(7), openRow(8, { decimals: null })]
+  const openEvents = async (...given: unknown[]) => {
+    asked.push(given)
+    return rows
+  }
+  const page = async (explorer: boolean) => {
+    const app = await openRoutes((it) => it.register(landingRoutes, { sources, openEvents, explorer }))
+    const read = () => app.inject({ url: '/', headers: { accept: 'text/html' } })
+    await read()
+    return (await read()).body
+  }
+  expect(await page(true)).toContain('<a href="explorer/event/8453/7">Event 7 on ')
+  expect(await page(false)).toMatch(/<\/span> Event 7 on /)
+  // The second visit of each page reads nothing.
+  expect(asked).toEqual([
+    [[8453], 20],
+    [[8453], 20],
+  ])
+})
+
+test('the landing page has no picture without an event and while the database is out of reach', async () => {
+  const { sources } = openSources()
+  const answers: (() => Promise<readonly unknown[]>)[] = [
+    async () => [],
+    () => Promise.reject(unavailable('the database is out of reach')),
+    () => Promise.reject(new Error('a bug')),
+  ]
+  const seen = answers.map(async (openEvents) => {
+    const app = await openRoutes((it) => it.register(landingRoutes, { sources, openEvents }))
+    const { statusCode, body } = await app.inject({ url: '/', headers: { accept: 'text/html' } })
+    return [statusCode, body.includes('<figure')]
+  })
+  expect(await Promise.all(seen)).toEqual([
+    [200, false],
+    [200, false],
+    [500, false],
+  ])
+})
+
 test('the status is a 503 when neither an index nor a node is known', async () => {
   const { app, health, calls } = await openStatus(true, [{ height: null }])
   for (const chainId of [8453, 56]) health[chainId] = () => Promise.reject(unavailable(`no database for ${chainId}`))
@@ -105,7 +155,7 @@ test.each([
   async (accept, type) => {
     const { sources, health } = openSources()
     health[56] = () => Promise.reject(unavailable('chain 56 has a reason'))
-    const app = await openRoutes((it) => it.register(landingRoutes, { sources }))
+    const app = await openRoutes((it) => it.register(landingRoutes, { sources, openEvents: async () => [] }))
     const { headers, body, statusCode } = await app.inject({ url: '/', headers: accept ? { accept } : {} })
     expect([statusCode, headers['content-type']]).toEqual([200, `${type}; charset=utf-8`])
     expect(body).toContain('chain 56 has a reason')

@@ -66,9 +66,13 @@ export const routeFaults: Faults = {
   'src/api/routes/landing.ts': {
     tests: route('health'),
     faults: [
-      ["['application/json', 'text/html']", "['text/html', 'application/json']"],
-      ["accept = '*/*'", "accept = 'text/html'"],
-      ['  if (!isUnavailable(fault)) throw fault\n', ''],
+      ['if (!prefersHtml(request.headers.accept))', 'if (prefersHtml(request.headers.accept))'],
+      ['fault: unknown): string => {\n  if (!isUnavailable(fault)) throw fault\n', 'fault: unknown): string => {\n'],
+      ['      if (!isUnavailable(fault)) throw fault\n', ''],
+      ['liquidityOf(b) - liquidityOf(a)', 'liquidityOf(a) - liquidityOf(b)'],
+      ['problem === null)\n', 'problem !== null)\n'],
+      ['if (event === null) return undefined', ''],
+      ['explorer ? `explorer', 'true ? `explorer'],
       ["reply.header('content-security-policy', PAGE_POLICY).type", 'reply.type'],
     ],
   },

@@ -1,0 +1,28 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { notFound } from '../lib/errors.ts'
+import { prefersHtml } from './accept.ts'
+import { helpLink } from './help.ts'
+import { relativeUrl } from './link.ts'
+import { shellOf } from './pages/assets.ts'
+import { PAGE_POLICY } from './pages/html.ts'
+import { notFoundPage } from './pages/not-found.ts'
+
+/**
+ * Answers a request for a page that does not exist: for a browser with a page. Throws `not_found` for any other client,
+ * and for a path with more folders than any page of the service has.
+ */
+export const sendNotFound = async (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  message: string,
+  explorer: boolean,
+): Promise<FastifyReply> => {
+  const fault = notFound(message)
+  const root = relativeUrl(request.url, '')
+  const isRead = request.method === 'GET' || request.method === 'HEAD'
+  if (!isRead || root === undefined || !prefersHtml(request.headers.accept)) throw fault
+  const link = helpLink(request.url, 'not_found')
+  reply.headers({ 'cache-control': 'no-store', 'content-security-policy': PAGE_POLICY, ...(link && { link }) })
+  const page = notFoundPage(await shellOf(root, explorer), fault.message)
+  return reply.code(404).type('text/html; charset=utf-8').send(page)
+}

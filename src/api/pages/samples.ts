@@ -1,0 +1,106 @@
+import { isDecimal, type Schema } from './fields.ts'
+import { codeHtml, highlighted } from './markdown.ts'
+import type { Operation } from './operation.ts'
+
+/** The base URL in samples, which the script of the pages replaces with that of the service. */
+const BASE_URL = 'http://127.0.0.1:3000'
+
+type Samples = { readonly curl: string; readonly typescript: string | undefined }
+
+const given = ({ parameters = [] }: Operation) => parameters.filter(({ example }) => example !== undefined)
+
+const bodyOf = ({ requestBody }: Operation) => requestBody?.content['application/json']
+
+const urlOf = (operation: Operation): string => {
+  const values = given(operation)
+  const path = values
+    .filter((it) => it.in === 'path')
+    .reduce((text, { name, example }) => text.replace(`{${name}}`, encodeURIComponent(String(example))), operation.path)
+  const query = new URLSearchParams(
+    values.filter((it) => it.in === 'query').map(({ name, example }) => [name, String(example)]),
+  )
+  return `${BASE_URL}${path}${query.size === 0 ? '' : `?${String(query).replaceAll('%2C', ',')}`}`
+}
+
+/** A text for a shell, which may have quotes. */
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
+
+const curlOf = (operation: Operation): string => {
+  const { method, security, responses } = operation
+  const body = bodyOf(operation)?.example
+  const isStream = Object.keys(responses[200]?.content ?? {}).join() === 'text/event-stream'
+  return [
+    `curl -s${isStream ? 'N' : ''} ${quoted(urlOf(operation))}`,
+    ...(body === undefined && method === 'POST' ? ['-X POST'] : []),
+    ...(security === undefined ? [] : [`-H 'authorization: Bearer TOKEN'`]),
+    ...(isStream ? [`-H 'accept: text/event-stream'`] : []),
+    ...(body === undefined ? [] : [`-H 'content-type: application/json'`, `-d ${quoted(JSON.stringify(body))}`]),
+  ].join(' \\\n  ')
+}
+
+/** A value as an expression. The client has bigints where the description has integers in texts. */
+const literal = (value: unknown, schema: Schema = {}): string => {
+  if (typeof value === 'string')
+    return isDecimal(schema) && [schema.type].flat().join() === 'string'
+      ? `${BigInt(value).toLocaleString('en-US').replaceAll(',', '_')}n`
+      : quotedText(value)
+  if (Array.isArray(value)) return `[${value.map((each) => literal(each, (schema.items ?? {}) as Schema)).join(', ')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const fields = Object.entries(value).map(([name, each]) => {
+    const key = /^[a-z_$][\w$]*$/i.test(name) ? name : quotedText(name)
+    return `${key}: ${literal(each, schema.properties?.[name] as Schema | undefined)}`
+  })
+  const line = `{ ${fields.join(', ')} }`
+  return line.length <= 80 ? line : `{\n${fields.map((it) => `  ${it.replaceAll('\n', '\n  ')},`).join('\n')}\n}`
+}
+
+const quotedText = (text: string): string =>
+  `'${JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`
+
+const camel = (text: string): string => text.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+
+const callOf = (operation: Operation): string => {
+  const { method, path, security } = operation
+  const body = bodyOf(operation)
+  const values = given(operation)
+  const properties = Object.fromEntries(values.map(({ name, schema }) => [name, schema]))
+  const parameters = literal(Object.fromEntries(values.map(({ name, example }) => [name, example])), { properties })
+  const call = security === undefined ? '' : ", { headers: { authorization: 'Bearer TOKEN' } }"
+  const [, action] = /^\/v1\/plans\/([\w-]+)$/.exec(path) ?? []
+  if (action !== undefined) return `client.plans.${camel(action)}(${literal(body?.example, body?.schema as Schema)})`
+  if (method === 'POST') return `client.post('${path}', ${literal(body?.example, body?.schema as Schema)}${call})`
+  return `client.get('${path}'${values.length > 0 || call !== '' ? `, ${values.length > 0 ? parameters : '{}'}` : ''}${call})`
+}
+
+/** The request of an operation with its recorded values. The client has no function for what is only a stream. */
+export const samplesOf = (operation: Operation): Samples => {
+  const schema = operation.responses[200]?.content?.['application/json']?.schema as Schema | undefined
+  const isPlan = operation.path.startsWith('/v1/plans/')
+  const name = isPlan ? 'plan' : schema?.properties?.data === undefined ? 'response' : '{ data }'
+  return {
+    curl: curlOf(operation),
+    typescript:
+      schema === undefined
+        ? undefined
+        : `import { createClient } from 'fx-protection-client'
+
+const client = createClient({ baseUrl: '${BASE_URL}' })
+const ${name} = await ${callOf(operation)}`,
+  }
+}
+
+/** The samples as code in tabs, which need no script. */
+export const samplesHtml = async (operation: Operation): Promise<string> => {
+  const { curl, typescript } = samplesOf(operation)
+  const code = async (text: string, language: string): Promise<string> =>
+    codeHtml((await highlighted(text, language)).replaceAll(BASE_URL, `<span data-base>${BASE_URL}</span>`))
+  const tabs = [
+    ['curl', await code(curl, 'sh')],
+    ...(typescript === undefined ? [] : [['TypeScript', await code(typescript, 'ts')]]),
+  ] as const
+  const buttons = tabs.map(
+    ([name], at) =>
+      `<input type="radio" name="sample" id="sample-${at}"${at === 0 ? ' checked' : ''}><label for="sample-${at}">${name}</label>`,
+  )
+  return `<div class="tabs" role="group" aria-label="Language of the sample">${buttons.join('')}\n${tabs.map(([, html]) => html).join('')}</div>\n`
+}
