@@ -4,23 +4,23 @@ import { weiText, yieldText } from '../../explorer/src/text/amount.ts'
 import { tokenOfLog } from '../../explorer/src/text/tokens.ts'
 import { claimableOf, holdingsOf } from '../../explorer/src/text/wallet.ts'
 
-const point = (chainId: number, token: string, time: number) => ({ chainId, token, symbol: token, decimals: 6, time })
-const total = (chainId: number, token: string) => ({
+const point = (chainId: number, token: `0x${string}`, time: number) => ({ chainId, token, symbol: token, decimals: 6, time })
+const total = (chainId: number, token: `0x${string}`) => ({
   ...{ chainId, token, symbol: token, decimals: 6, notional: 0n, premiumPaid: 0n, deposited: 5n },
   ...{ payout: 0n, premiums: 0n, capital: 0n, creatorEarnings: 0n },
 })
 
 describe('the holdings of a wallet', () => {
   it('join the totals and the series of each chain and token', () => {
-    const points = [point(56, 'A', 1), point(8453, 'A', 1), point(56, 'A', 2), point(56, 'B', 2)]
-    const holdings = holdingsOf([total(8453, 'A'), total(56, 'A'), total(8453, 'C')], byToken(points))
+    const points = [point(56, '0xA', 1), point(8453, '0xA', 1), point(56, '0xA', 2), point(56, '0xB', 2)]
+    const holdings = holdingsOf([total(8453, '0xA'), total(56, '0xA'), total(8453, '0xC')], byToken(points))
     expect(
       holdings.map(({ chainId, token, total, points }) => [chainId, token, total?.deposited, points.length]),
     ).toEqual([
-      [8453, 'A', 5n, 1],
-      [56, 'A', 5n, 2],
-      [8453, 'C', 5n, 0],
-      [56, 'B', undefined, 1],
+      [8453, '0xA', 5n, 1],
+      [56, '0xA', 5n, 2],
+      [8453, '0xC', 5n, 0],
+      [56, '0xB', undefined, 1],
     ])
   })
 
@@ -46,20 +46,20 @@ describe('figures of wallets and transactions', () => {
 })
 
 describe('the token of a log', () => {
-  const chain = { usdc: '0xAA', usdt: null, paymentDecimals: { USDC: 18 } }
-  const row = { log: 'PayoutClaimed', args: { fee: '1' }, token: '0xBB', symbol: 'USDT', decimals: 6 }
+  const chain = { usdc: '0xAA' as const, usdt: null, paymentDecimals: { USDC: 18 } }
+  const row = { log: 'PayoutClaimed', args: { fee: '1' }, token: '0xBB' as const, symbol: 'USDT', decimals: 6 }
 
   it('is that of the row of activity with the same name and arguments', () => {
-    const log = { address: '0xDD', name: 'PayoutClaimed', args: { fee: '1' } }
+    const log = { address: '0xDD' as const, name: 'PayoutClaimed', args: { fee: '1' } }
     expect(tokenOfLog(log, [{ ...row, args: { fee: '2' }, symbol: 'OTHER' }, row], chain)?.symbol).toBe('USDT')
     expect(tokenOfLog({ ...log, args: { fee: '3' } }, [row], chain)).toBeNull()
   })
 
   it('is the contract of a transfer, in any letter case, when a row or the chain has it', () => {
-    const log = { address: '0xbb', name: 'Transfer', args: {} }
+    const log = { address: '0xbb' as const, name: 'Transfer', args: {} }
     expect(tokenOfLog(log, [row], chain)).toMatchObject({ symbol: 'USDT', decimals: 6 })
-    expect(tokenOfLog({ ...log, address: '0xaa' }, [], chain)).toEqual({ symbol: 'USDC', decimals: 18 })
-    expect(tokenOfLog({ ...log, address: '0xcc' }, [row], chain)).toBeNull()
+    expect(tokenOfLog({ ...log, address: '0xaa' as const }, [], chain)).toEqual({ symbol: 'USDC', decimals: 18 })
+    expect(tokenOfLog({ ...log, address: '0xcc' as const }, [row], chain)).toBeNull()
     expect(tokenOfLog(log, [{ ...row, decimals: null }], chain)).toBeNull()
   })
 })

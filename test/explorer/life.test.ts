@@ -10,7 +10,7 @@ import {
 
 const DAY = 86_400
 const EXPIRY = Date.UTC(2026, 9, 3) / 1_000
-const token = { chainId: 56, token: '0xaa', symbol: 'USDC', decimals: 6 }
+const token = { chainId: 56, token: '0xaa' as const, symbol: 'USDC', decimals: 6 }
 
 const open = {
   ...{ id: 1, name: 'Cedi', underlying: 'USD/GHS', strike: 12_000000n, payoutCap: 13_500000n, strikeAbove: true },
@@ -30,23 +30,23 @@ const position = {
   ...{
     id: 10,
     eventId: 1,
-    hedger: '0xbb',
+    hedger: '0xbb' as const,
     notional: 16_128_000000n,
     premiumPaid: 435_000000n,
     platformFeePaid: 2_000000n,
   },
-  ...{ payoutAmount: 0n, status: 0, statusText: 'active' as const, claimed: false, createdBlock: 1, createdTx: '0x01' },
+  ...{ payoutAmount: 0n, status: 0, statusText: 'active' as const, claimed: false, createdBlock: 1, createdTx: '0x01' as const },
   ...{ createdAt: EXPIRY - 10 * DAY, createdLogIndex: 0, claimedAt: null, claimedTx: null, payout: null },
 }
 const claimable = {
   ...position,
   ...{ payoutAmount: 1_211_000000n, payout: { gross: 1_211_000000n, fee: 6_000000n, net: 1_205_000000n } },
 }
-const claimed = { ...claimable, claimed: true, claimedAt: EXPIRY + DAY, claimedTx: '0x03' }
+const claimed = { ...claimable, claimed: true, claimedAt: EXPIRY + DAY, claimedTx: '0x03' as const }
 
 const activity = (type: string, blockTimestamp: number, netAmount: bigint | null = null) => ({
   ...token,
-  ...{ type: type as 'unknown', blockTimestamp, blockNumber: 1, blockHash: '0x', txHash: `0x${type}`, logIndex: 0 },
+  ...{ type: type as 'unknown', blockTimestamp, blockNumber: 1, blockHash: '0x' as const, txHash: `0x${type}` as const, logIndex: 0 },
   ...{ eventId: 1, depositId: null, positionId: null, wallet: null, direction: null, amount: netAmount, fee: null },
   ...{ netAmount, log: null, args: {} },
 })
@@ -80,7 +80,7 @@ describe('the life of a position', () => {
   it('ends with the claim, with the recovery, or with a settlement outside of the payout zone', () => {
     const last = (...given: Parameters<typeof positionLife>) => positionLife(...given).at(-1)
     expect(last(claimed, paid, [settlement, recovery])).toMatchObject({
-      ...{ title: 'Payout claimed', at: EXPIRY + DAY, tx: '0x03' },
+      ...{ title: 'Payout claimed', at: EXPIRY + DAY, tx: '0x03' as const },
       detail: 'The wallet received 1,205 USDC.',
     })
     expect(last(claimable, paid, [settlement, recovery])).toMatchObject({ title: 'Payout expired' })
@@ -124,8 +124,8 @@ describe('a position in words', () => {
 describe('the life of a deposit', () => {
   const deposit = {
     ...token,
-    ...{ id: 7, eventId: 1, lp: '0xcc', amount: 5_000_000000n, shares: 5n, premiumsEarned: 0n, premiumsClaimed: 0n },
-    ...{ withdrawn: false, createdBlock: 1, createdTx: '0x01', createdAt: EXPIRY - 20 * DAY, createdLogIndex: 0 },
+    ...{ id: 7, eventId: 1, lp: '0xcc' as const, amount: 5_000_000000n, shares: 5n, premiumsEarned: 0n, premiumsClaimed: 0n },
+    ...{ withdrawn: false, createdBlock: 1, createdTx: '0x01' as const, createdAt: EXPIRY - 20 * DAY, createdLogIndex: 0 },
     ...{ withdrawnAt: null, withdrawnTx: null },
   }
 

@@ -21,7 +21,7 @@ const approving = (amount: string): Plan => {
     steps: [
       {
         ...step,
-        transaction: { ...transaction, function: 'approve', args: { amount }, to: plan.tokens[0]?.token ?? '' },
+        transaction: { ...transaction, function: 'approve', args: { amount }, to: plan.tokens[0]?.token ?? '0x' },
       },
     ],
   }

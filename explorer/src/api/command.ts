@@ -1,5 +1,5 @@
 /** The path and query of a request: parameters that are not in its path are in its query. */
-const urlOf = (path: string, params: object): string => {
+export const urlOf = (path: string, params: object): string => {
   const query = new URLSearchParams()
   let url = path
   for (const [name, value] of Object.entries(params)) {

@@ -3,7 +3,8 @@ import type { ComponentChildren } from 'preact'
 import { Link, useSearchParams } from 'wouter-preact'
 import { useChainName, useChains } from '../api/chains.ts'
 import { useApi } from '../api/queries.ts'
-import { urlOf } from '../api/requests.ts'
+import { urlOf } from '../api/command.ts'
+import { serviceUrl } from '../base.ts'
 import { byToken } from '../charts/by-token.ts'
 import { SeriesChart } from '../charts/series-chart.tsx'
 import { ActivityTable } from '../parts/activity.tsx'
@@ -135,7 +136,7 @@ const Section = ({ title, csv, children }: SectionProps) => (
 
 const Holdings = ({ address, moment, portfolio }: Of & { readonly portfolio: Portfolio }) => {
   const { positions, deposits, events, claimables, totals } = portfolio
-  const csvOf = (path: string): string => urlOf(path, { wallet: address, at: moment?.at, format: 'csv' })
+  const csvOf = (path: string): string => serviceUrl + urlOf(path, { wallet: address, at: moment?.at, format: 'csv' })
   return (
     <>
       <Gaps portfolio={portfolio} />
@@ -177,7 +178,7 @@ const Activity = ({ address, moment }: Of) => {
     { live: moment === null && pages.number === 1 },
   )
   return (
-    <Section title="Activity" csv={urlOf('/v1/activity', { ...asked, format: 'csv' })}>
+    <Section title="Activity" csv={serviceUrl + urlOf('/v1/activity', { ...asked, format: 'csv' })}>
       <Read of={activity} lines={6}>
         {({ data, meta }) => (
           <>
