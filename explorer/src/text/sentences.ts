@@ -24,7 +24,7 @@ const bought =
   '{hedger:account} bought {notional:amount} of protection of event {eventId} for {totalCost:amount}: position {positionId}.'
 const settled = 'Event {eventId} was settled at {settlementPrice:rate}.'
 
-/** What logs mean, by their names. */
+/** What logs mean, by their names. @internal */
 export const logSentences: Readonly<Record<string, string>> = {
   EventCreated: created,
   HedgeEventCreated: created,
@@ -70,7 +70,7 @@ export const logSentences: Readonly<Record<string, string>> = {
   Approval: '{owner:account} allowed {spender:account} to spend {value:amount}.',
 }
 
-/** What calls ask for, by the names of their functions. */
+/** What calls ask for, by the names of their functions. @internal */
 export const callSentences: Readonly<Record<string, string>> = {
   createEvent: 'Create an event on {underlying} with a strike of {strike:rate}.',
   deposit: 'Deposit liquidity into event {eventId}.',
