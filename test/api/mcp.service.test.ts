@@ -1,6 +1,6 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import type { Hex } from 'viem'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import type { Limits } from '../../src/api/limits/limits.ts'
 import { Plan } from '../../src/plans/answer/schema.ts'
@@ -158,6 +158,9 @@ test('a call that the response cache answers costs one request too, and has the 
     await story.beat()
     return api.sources.changes.isCurrent([chainId])
   })
+  // A page of a list expires after a second.
+  const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now())
+  onTestFinished(() => clock.mockRestore())
   const page = await fetch(`${origin}/v1/hedge/events?chainId=${chainId}`)
   const text = await page.text()
   const remaining = [page.headers.get('ratelimit-remaining')]
