@@ -270,7 +270,7 @@ const checkReverts = async (plan: Plan, from: Hex, body: Body): Promise<void> =>
   const codes = await Promise.all(receipts.map(({ receipt }) => revertOf(receipt)))
   const reverted = codes.filter((code) => code !== null)
   expect(reverted.length).toBeGreaterThan(0)
-  // The deadline of a purchase in an event that is over is the second of its plan, which may be over when it is mined.
+  // The deadline of a purchase in an event that is over is the second of its plan, so it may pass before.
   const isOver = blocking.some((code) => code === 'event_expired' || code === 'event_settled')
   const possible = isOver ? [...blocking, 'past_deadline'] : blocking
   for (const code of reverted) expect(possible).toContain(code)

@@ -59,7 +59,7 @@ export const ledgerFaults: Faults = {
   'src/indexer/audit/ledger.ts': {
     tests: ['test/indexer/ledger.service.test.ts', 'test/indexer/audit-report.service.test.ts'],
     faults: [
-      ['if (stored === undefined) return [', 'if (stored === undefined) return [] && ['],
+      ['if (stored === undefined) return [', 'if (stored === undefined) return [] ?? ['],
       ["  'amount',\n", ''],
       ["  'wallet',\n", ''],
       ['omitted.has(keyOf(row)) ? []', 'false ? []'],
