@@ -73,6 +73,9 @@ test('each table is compared with the ledger, and its wrong rows become as their
     const found = await work({ isReplaced: false, tables: [table] })
     expect(found.tables.get(table)).toEqual({ rows: expect.any(Number), wrong: expect.any(Number), extra: 0 })
     expect(found.tables.get(table)?.wrong).toBeGreaterThan(0)
+    // A row in a wrong block is found by its id.
+    if (table === 'deposits')
+      expect(found.findings).toContainEqual(expect.stringMatching(/^deposits 2 blockNumber: 1 /))
     expect(found.findings[0]).toMatch(new RegExp(`^${table} \\d`))
     expect(await contents()).not.toEqual(right)
     expect(await steps.database.run(newestChange)).toBe(changes)

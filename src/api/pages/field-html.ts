@@ -34,7 +34,7 @@ const boundsOf = (schema: Schema): readonly string[] => {
 }
 
 /** The values that a field takes. */
-export const choicesOf = (schema: Schema): readonly unknown[] => schema['x-items']?.enum ?? schema.enum ?? []
+const choicesOf = (schema: Schema): readonly unknown[] => schema['x-items']?.enum ?? schema.enum ?? []
 
 type Shown = Pick<Field, 'name' | 'schema'> & {
   readonly id: string

@@ -8,7 +8,7 @@ import { fieldsOf, resolve, type Schema } from './fields.ts'
 import { guidePageOf } from './guide.ts'
 import { anchorOf, type Heading, headingHtml, inlineOf, type Rendered, render } from './markdown.ts'
 import { errorsOf, examples, type Operation, schemaOf, successOf, tagsOf } from './operation.ts'
-import { samplesHtml } from './samples.ts'
+import { samplesHtml } from './sample-html.ts'
 
 const methodHtml = (method: string): string => `<span class="method ${method.toLowerCase()}">${method}</span>`
 

@@ -30,7 +30,7 @@ const sectionsOf = ({ path, title, markdown }: GuidePage): readonly Entry[] =>
   })
 
 /** The terms of the glossary, which are the rows of its tables. */
-export const termsOf = (markdown: string): readonly (readonly [term: string, meaning: string])[] =>
+const termsOf = (markdown: string): readonly (readonly [term: string, meaning: string])[] =>
   markdown
     .split('\n')
     .filter((line) => line.startsWith('|'))

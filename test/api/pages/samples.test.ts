@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { type Operation, operationsOf } from '../../../src/api/pages/operation.ts'
-import { samplesHtml, samplesOf } from '../../../src/api/pages/samples.ts'
+import { samplesHtml } from '../../../src/api/pages/sample-html.ts'
+import { samplesOf } from '../../../src/api/pages/samples.ts'
 import { document } from '../../support/openapi.ts'
 
 const run = promisify(execFile)

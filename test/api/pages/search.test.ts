@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { GuidePage } from '../../../src/api/pages/guide.ts'
 import type { Operation } from '../../../src/api/pages/operation.ts'
-import { searchEntries, termAnchor, termsOf } from '../../../src/api/pages/search.ts'
+import { searchEntries, termAnchor } from '../../../src/api/pages/search.ts'
 
 const page = (name: string, markdown: string): GuidePage => ({
   ...{ name, title: name === 'glossary' ? 'Glossary' : 'Money', summary: '', markdown },
@@ -27,13 +27,11 @@ test('the sections of a page are found with their text, without the marks of Mar
 
 test('the terms of the glossary are found with their meaning', () => {
   const markdown = '# Glossary\n\n| term     | meaning |\n| -------- | --- |\n| LP (one) | the `x` |\n| seed | y |\n'
-  expect(termsOf(markdown)).toEqual([
-    ['LP (one)', 'the x'],
-    ['seed', 'y'],
-  ])
-  expect(searchEntries([page('glossary', markdown)], []).map(({ kind, title, url }) => [kind, title, url])).toEqual([
-    ['term', 'LP (one)', 'v1/docs/glossary#term-lp-one'],
-    ['term', 'seed', 'v1/docs/glossary#term-seed'],
+  expect(
+    searchEntries([page('glossary', markdown)], []).map(({ kind, title, text, url }) => [kind, title, text, url]),
+  ).toEqual([
+    ['term', 'LP (one)', 'the x', 'v1/docs/glossary#term-lp-one'],
+    ['term', 'seed', 'y', 'v1/docs/glossary#term-seed'],
   ])
   expect(termAnchor('diamond, facet')).toBe('term-diamond-facet')
 })

@@ -735,10 +735,7 @@ export const dbFaults: Faults = {
       ['(progress.ledgerNumber ?? startBlock - 1n) + 1n', '(progress.ledgerNumber ?? startBlock - 1n) + 2n'],
       ['set({ ledgerNumber: blockNumber })', 'set({ ledgerNumber: cursors.feesNumber })'],
       ['IS DISTINCT FROM c.block_number THEN c.block_number ELSE', 'IS NULL THEN c.block_number ELSE'],
-      [
-        ': logGaps.toBlock} >= ${from - 1n} RETURNING',
-        ': logGaps.toBlock} >= ${from} RETURNING',
-      ],
+      [': logGaps.toBlock} >= ${from - 1n} RETURNING', ': logGaps.toBlock} >= ${from} RETURNING'],
       ["chain_id = ${chainId} AND state = 'open' AND ledger_only", 'chain_id = ${chainId} AND ledger_only'],
       ['AND ledger_only = ${ledgerOnly}\n', '\n'],
       ['unreadTo: sql`least(${logGaps.unreadTo}, ${above})`', 'unreadTo: above'],

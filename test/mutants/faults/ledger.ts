@@ -25,7 +25,7 @@ export const ledgerFaults: Faults = {
       ['or(within, inArray(id, ids))', 'within'],
       ["if (kind === 'event') await keepPaymentTokens(handle, chainId, ids)", ''],
       ['ids.map((id) => ({ subject: kind, id }) as const),\n', '[],\n'],
-      ["if (name === 'ledger')\n    await forgetSums", "if (name === 'events')\n    await forgetSums"],
+      ["if (name === 'ledger')\n    await forgetSums", 'if (!name)\n    await forgetSums'],
       ["name === 'ledger' ? { ...logs, ledger", 'false ? { ...logs, ledger'],
       ["    await announce(handle, chainId, touchingAll('repaired'))\n", ''],
       ['AND block_number > ${after}', 'AND block_number > ${after} + 1'],
