@@ -4,7 +4,13 @@ import { weiText, yieldText } from '../../explorer/src/text/amount.ts'
 import { tokenOfLog } from '../../explorer/src/text/tokens.ts'
 import { claimableOf, holdingsOf } from '../../explorer/src/text/wallet.ts'
 
-const point = (chainId: number, token: `0x${string}`, time: number) => ({ chainId, token, symbol: token, decimals: 6, time })
+const point = (chainId: number, token: `0x${string}`, time: number) => ({
+  chainId,
+  token,
+  symbol: token,
+  decimals: 6,
+  time,
+})
 const total = (chainId: number, token: `0x${string}`) => ({
   ...{ chainId, token, symbol: token, decimals: 6, notional: 0n, premiumPaid: 0n, deposited: 5n },
   ...{ payout: 0n, premiums: 0n, capital: 0n, creatorEarnings: 0n },

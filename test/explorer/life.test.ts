@@ -35,7 +35,14 @@ const position = {
     premiumPaid: 435_000000n,
     platformFeePaid: 2_000000n,
   },
-  ...{ payoutAmount: 0n, status: 0, statusText: 'active' as const, claimed: false, createdBlock: 1, createdTx: '0x01' as const },
+  ...{
+    payoutAmount: 0n,
+    status: 0,
+    statusText: 'active' as const,
+    claimed: false,
+    createdBlock: 1,
+    createdTx: '0x01' as const,
+  },
   ...{ createdAt: EXPIRY - 10 * DAY, createdLogIndex: 0, claimedAt: null, claimedTx: null, payout: null },
 }
 const claimable = {
@@ -46,7 +53,14 @@ const claimed = { ...claimable, claimed: true, claimedAt: EXPIRY + DAY, claimedT
 
 const activity = (type: string, blockTimestamp: number, netAmount: bigint | null = null) => ({
   ...token,
-  ...{ type: type as 'unknown', blockTimestamp, blockNumber: 1, blockHash: '0x' as const, txHash: `0x${type}` as const, logIndex: 0 },
+  ...{
+    type: type as 'unknown',
+    blockTimestamp,
+    blockNumber: 1,
+    blockHash: '0x' as const,
+    txHash: `0x${type}` as const,
+    logIndex: 0,
+  },
   ...{ eventId: 1, depositId: null, positionId: null, wallet: null, direction: null, amount: netAmount, fee: null },
   ...{ netAmount, log: null, args: {} },
 })
@@ -124,8 +138,22 @@ describe('a position in words', () => {
 describe('the life of a deposit', () => {
   const deposit = {
     ...token,
-    ...{ id: 7, eventId: 1, lp: '0xcc' as const, amount: 5_000_000000n, shares: 5n, premiumsEarned: 0n, premiumsClaimed: 0n },
-    ...{ withdrawn: false, createdBlock: 1, createdTx: '0x01' as const, createdAt: EXPIRY - 20 * DAY, createdLogIndex: 0 },
+    ...{
+      id: 7,
+      eventId: 1,
+      lp: '0xcc' as const,
+      amount: 5_000_000000n,
+      shares: 5n,
+      premiumsEarned: 0n,
+      premiumsClaimed: 0n,
+    },
+    ...{
+      withdrawn: false,
+      createdBlock: 1,
+      createdTx: '0x01' as const,
+      createdAt: EXPIRY - 20 * DAY,
+      createdLogIndex: 0,
+    },
     ...{ withdrawnAt: null, withdrawnTx: null },
   }
 

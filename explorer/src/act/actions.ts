@@ -7,7 +7,7 @@ type ActionOf<P> = P extends `/v1/plans/${infer Action}` ? Action : never
 export type ActionName = ActionOf<PostPath>
 
 /** What an action is about. */
-export type Subject = 'event' | 'position' | 'deposit'
+type Subject = 'event' | 'position' | 'deposit'
 
 type Body = Readonly<Record<string, unknown>>
 

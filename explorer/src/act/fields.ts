@@ -6,7 +6,7 @@ export type Value = string | number | boolean
 /** What a person typed, by the names of the fields. */
 export type Values = Readonly<Record<string, string | undefined>>
 
-export type Kind =
+type Kind =
   | 'chain'
   | 'id'
   | 'amount'
@@ -39,7 +39,7 @@ export type Field = {
 const yes = (text: string, other: string) => ({ true: text, false: other })
 
 /** The fields of all actions: one definition for each. */
-export const fields = {
+const fields = {
   chainId: { label: 'Chain', kind: 'chain' },
   eventId: { label: 'Event', kind: 'id', hint: 'The number of the event on this chain.' },
   positionId: { label: 'Position', kind: 'id', hint: 'The number of the position on this chain.' },

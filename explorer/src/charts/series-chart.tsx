@@ -4,7 +4,7 @@ import { Scroll } from '../parts/scroll.tsx'
 import { compact } from '../text/amount.ts'
 import { clockText, dateText, dayText, timeText } from '../text/time.ts'
 
-export type Line = { readonly name: string; readonly values: readonly (number | null)[] }
+type Line = { readonly name: string; readonly values: readonly (number | null)[] }
 
 type Props = {
   readonly label: string

@@ -44,7 +44,7 @@ const words: Readonly<Record<Row['type'], string>> = {
 }
 
 /** What an activity is called. A newer service may have types that these pages do not know. */
-export const activityText = (type: string): string => (words as Record<string, string>)[type] ?? type
+const activityText = (type: string): string => (words as Record<string, string>)[type] ?? type
 
 const subjects = [
   ['event', 'eventId'],

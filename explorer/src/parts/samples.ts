@@ -5,7 +5,11 @@ const MOST = 720
 
 export type Samples = { readonly times: readonly number[]; readonly values: readonly (number | null)[] }
 
-/** A sample more, unless its time is not later than that of the last one; the oldest go. */
+/**
+ * A sample more, unless its time is not later than that of the last one; the oldest go.
+ *
+ * @internal
+ */
 export const withSample = ({ times, values }: Samples, time: number, value: number | null, most = MOST): Samples =>
   time <= (times.at(-1) ?? Number.NEGATIVE_INFINITY)
     ? { times, values }
