@@ -51,7 +51,7 @@ test('the page of an operation sends a read and shows its answer', async () => {
 
 test('the page of an operation sends its path, its query, its body and its token', async () => {
   const cases = [
-    ['getHedgeEventsStatsById', { 'input[name=chainId]': '8453', 'input[name=id]': 'x/y' }, 400, 'id'],
+    ['getHedgeEventsStatsById', { 'select[name=chainId]': '8453', 'input[name=id]': 'x/y' }, 400, 'id'],
     ['getHedgeEvents', { 'input[name=limit]': '0' }, 400, 'limit'],
     ['buildDeposit', { textarea: '{"chainId":8453,"eventId":1,"amount":"x"}' }, 400, 'amount'],
     ['getMe', { 'input[name=token]': 'abc' }, 503, undefined],
