@@ -105,6 +105,7 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   const log: FastifyBaseLogger = options.log
   const { chains, changes, settlements } = sources
   const { requestsPerMinute: most, trustedProxies } = limits
+  const explorer = options.explorer != null
   const refused = { load: 0, rate: 0, unread: 0 }
   const limit = most > 0 ? createRateLimit(most, limitStore) : null
   const forkBlocks = createForkBlocks({ chains, changes })
@@ -174,18 +175,22 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
     customTypes: /^application\/json(?:;|$)/,
     globalDecompression: false,
   })
-  await app.register(errors)
+  await app.register(errors, { explorer })
   await app.register(shedding, { limits, refused })
   await app.register(urls)
   await app.register(contentEncodings)
   await app.register(openapi, { chainIds: [...chains.keys()] })
 
   const lists: ListSources = { ...sources, pricing }
-  await app.register(landingRoutes, { sources, openEvents: (chainIds, limit) => openEvents(lists, chainIds, limit) })
+  await app.register(landingRoutes, {
+    sources,
+    openEvents: (chainIds, limit) => openEvents(lists, chainIds, limit),
+    explorer,
+  })
   await app.register(healthRoutes, { sources, draining })
   await app.register(statusRoutes, { sources, isLimitShared: () => options.limitStore?.outages.isDown() !== true })
   await app.register(changelogRoutes, { prefix: '/v1' })
-  await app.register(docsRoutes)
+  await app.register(docsRoutes, { explorer })
   if (options.explorer != null) await app.register(explorerRoutes, options.explorer)
   if (options.mcp) await app.register(mcpRoutes)
   await app.register(meRoutes, { prefix: '/v1', identity })

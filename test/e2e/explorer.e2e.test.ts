@@ -4,6 +4,7 @@ import { createAccounts } from '../../src/sandbox/story/accounts.ts'
 import { startBrowser } from '../support/browser.ts'
 import { explorerPages } from '../support/explorer-pages.ts'
 import { inspectPage, openPage } from '../support/inspect-page.ts'
+import { byForm } from '../support/repetitions.ts'
 import { type SandboxProcess, startSandboxProcess } from '../support/sandbox-process.ts'
 import { createWalletProvider } from '../support/wallet-provider.ts'
 
@@ -27,8 +28,11 @@ afterAll(async () => {
 /** What a page complained about: errors of scripts, and what its policy refused. */
 const complaints: string[] = []
 
+/** A tab of a browser that remembers nothing. */
+const newTab = async (): Promise<Page> => (await opened.browser.createBrowserContext()).newPage()
+
 const openTab = async (path: string): Promise<Page> => {
-  const tab = await opened.browser.newPage()
+  const tab = await newTab()
   await tab.setViewport({ width: 1280, height: 900 })
   tab.on('pageerror', (error) => complaints.push(String(error)))
   tab.on('console', (message) => {
@@ -53,55 +57,6 @@ const plotted = async (tab: Page): Promise<readonly (readonly [rate: string, pay
   return points.split(' ').map((point) => point.split(':') as [string, string])
 }
 
-test('a newcomer finds an event, buys, settles, claims, and downloads the activity', async () => {
-  const tab = await openTab('/')
-  await tab.locator('a[href^="explorer"]').click()
-  await tab.locator(`a[href$="/event/${chainId}/${event.id}"]`).click()
-  await sees(tab, 'Pays if USD/MXN above 19.2')
-
-  const notional = 10_000_000_000n
-  for (const [rate, payout] of await plotted(tab)) {
-    const path = `/v1/hedge/quote-payout/${chainId}/${event.id}?hypoSettlement=${rate}&notional=${notional}`
-    expect(payout, `the payout at ${rate}`).toBe(await read(path))
-  }
-
-  await press(tab, 'Connect a wallet')
-  await press(tab, 'Sandbox wallet')
-  await press(tab, 'Buy protection', 'link')
-  await type(tab, 'Notional in USDC', '1,000')
-  await press(tab, 'Sign in Sandbox wallet')
-  const bought = await tab.locator('.progress a[href*="/position/"]').waitHandle()
-  const positionId = Number((await bought.evaluate((link) => link.getAttribute('href')))?.split('/').at(-1))
-  const path = `/v1/hedge/positions/${chainId}/${positionId}`
-  expect(await read(path)).toMatchObject({ eventId: event.id, notional: '1000000000' })
-  await bought.evaluate((link) => (link as HTMLElement).click())
-  await sees(tab, 'active')
-
-  // The panel follows the event of the page.
-  await tab.locator('a[href$="/event/8453/9"]').click()
-  await press(tab, 'Sandbox')
-  await press(tab, 'Advance to its expiry')
-  await tab.locator(named('button', 'Settle')).wait()
-  await type(tab, 'Settlement rate', '20')
-  await press(tab, 'Settle')
-  await sees(tab, 'it pays out')
-  await press(tab, 'Sandbox')
-
-  const { hedger } = await read(path)
-  await tab.goto(`${sandbox.url}/explorer/position/${chainId}/${positionId}`)
-  await tab.locator(`a[href*="/act/claim-payout"]`).click()
-  await press(tab, 'Sign in Sandbox wallet')
-  await sees(tab, 'Done.')
-  expect(await read(path)).toMatchObject({ claimed: true, statusText: 'claimed' })
-
-  await tab.goto(`${sandbox.url}/explorer/wallet/${hedger}`)
-  await sees(tab, 'Payout claimed')
-  const file = await tab.$eval('a[href*="/v1/activity"][href*="csv"]', (link) => (link as HTMLAnchorElement).href)
-  const rows = (await (await fetch(file)).text()).split('\n')
-  expect(rows.some((row) => row.includes('payout.claimed') && row.includes(String(positionId)))).toBe(true)
-  await tab.close()
-})
-
 describe('a wallet that announces itself (EIP-6963)', () => {
   const account = createAccounts().users[3]?.account
   if (account === undefined) throw new Error('the sandbox has no such account')
@@ -113,7 +68,7 @@ describe('a wallet that announces itself (EIP-6963)', () => {
     readonly rejects?: boolean
   }) => {
     const wallet = createWalletProvider({ node: sandbox.rpcUrls[chainId] ?? '', account, ...options })
-    const tab = await opened.browser.newPage()
+    const tab = await newTab()
     await tab.exposeFunction('askWallet', async (call: { readonly method: string }) => {
       try {
         return { result: await wallet.request(call as never) }
@@ -181,11 +136,88 @@ test('the first page loads at most 150 KB, and viem when a wallet connects', asy
 })
 
 test.each(Object.entries(explorerPages))('the page %s is readable and has no serious violation', async (_, path) => {
-  const tab = await opened.browser.newPage()
-  for (const width of [1280, 390]) {
+  const tab = await newTab()
+  for (const width of byForm([390], [1280, 390])) {
     await openPage(tab, `${sandbox.url}${path}`, width)
     expect(await inspectPage(tab)).toEqual({ tooWide: false, violations: [] })
   }
+  await tab.close()
+})
+
+test('the chart of a pool has the values of its series', async () => {
+  const tab = await openTab(`/explorer/event/${chainId}/${event.id}`)
+  await tab.locator('.series tr[data-time]').wait()
+  const shown = await tab.$$eval('.series tr[data-time]', (rows) =>
+    rows.map((row) => [
+      Number(row.getAttribute('data-time')),
+      ...[...row.querySelectorAll('[data-value]')].map((cell) => Number(cell.getAttribute('data-value'))),
+    ]),
+  )
+  const path = `/v1/hedge/events/${chainId}/${event.id}/series?interval=day&metric=liquidity,maxPayout,premiums`
+  type Point = {
+    readonly time: number
+    readonly liquidity: string
+    readonly maxPayout: string
+    readonly premiums: string
+  }
+  const points: readonly Point[] = await read(path)
+  expect(points.length).toBeGreaterThan(10)
+  const numbers = ({ time, liquidity, maxPayout, premiums }: Point) => [
+    time,
+    ...[liquidity, maxPayout, premiums].map((it) => Number(it) / 1e6),
+  ]
+  // The last point is as of the newest block.
+  expect(shown.slice(0, -1)).toEqual(points.slice(0, -1).map(numbers))
+  await tab.close()
+})
+
+// The last one that reads the chains: it moves their time.
+test('a newcomer finds an event, buys, settles, claims, and downloads the activity', async () => {
+  const tab = await openTab('/')
+  await tab.locator('main a[href="./explorer/"]').click()
+  await tab.locator(`a[href$="/event/${chainId}/${event.id}"]`).click()
+  await sees(tab, 'Pays if USD/MXN above 19.2')
+
+  const notional = 10_000_000_000n
+  for (const [rate, payout] of await plotted(tab)) {
+    const path = `/v1/hedge/quote-payout/${chainId}/${event.id}?hypoSettlement=${rate}&notional=${notional}`
+    expect(payout, `the payout at ${rate}`).toBe(await read(path))
+  }
+
+  await press(tab, 'Connect a wallet')
+  await press(tab, 'Sandbox wallet')
+  await press(tab, 'Buy protection', 'link')
+  await type(tab, 'Notional in USDC', '1,000')
+  await press(tab, 'Sign in Sandbox wallet')
+  const bought = await tab.locator('.progress a[href*="/position/"]').waitHandle()
+  const positionId = Number((await bought.evaluate((link) => link.getAttribute('href')))?.split('/').at(-1))
+  const path = `/v1/hedge/positions/${chainId}/${positionId}`
+  expect(await read(path)).toMatchObject({ eventId: event.id, notional: '1000000000' })
+  await bought.evaluate((link) => (link as HTMLElement).click())
+  await sees(tab, 'active')
+
+  // The panel follows the event of the page.
+  await tab.locator('a[href$="/event/8453/9"]').click()
+  await press(tab, 'Sandbox')
+  await press(tab, 'Advance to its expiry')
+  await tab.locator(named('button', 'Settle')).wait()
+  await type(tab, 'Settlement rate', '20')
+  await press(tab, 'Settle')
+  await sees(tab, 'it pays out')
+  await press(tab, 'Sandbox')
+
+  const { hedger } = await read(path)
+  await tab.goto(`${sandbox.url}/explorer/position/${chainId}/${positionId}`)
+  await tab.locator(`a[href*="/act/claim-payout"]`).click()
+  await press(tab, 'Sign in Sandbox wallet')
+  await sees(tab, 'Done.')
+  expect(await read(path)).toMatchObject({ claimed: true, statusText: 'claimed' })
+
+  await tab.goto(`${sandbox.url}/explorer/wallet/${hedger}`)
+  await sees(tab, 'Payout claimed')
+  const file = await tab.$eval('a[href*="/v1/activity"][href*="csv"]', (link) => (link as HTMLAnchorElement).href)
+  const rows = (await (await fetch(file)).text()).split('\n')
+  expect(rows.some((row) => row.includes('payout.claimed') && row.includes(String(positionId)))).toBe(true)
   await tab.close()
 })
 

@@ -147,6 +147,7 @@ export const openApp = async (options: Options) => {
     maxPageBytes: 16_777_216,
     limits,
     mcp: options.mcp ?? true,
+    explorer: { sandboxUrl: null },
     ...(csvPageRows && { csvPageRows }),
     ...(limitStore && { limitStore }),
     ...(tracing && { tracing }),
