@@ -6,18 +6,7 @@ export type Value = string | number | boolean
 /** What a person typed, by the names of the fields. */
 export type Values = Readonly<Record<string, string | undefined>>
 
-type Kind =
-  | 'chain'
-  | 'id'
-  | 'amount'
-  | 'rate'
-  | 'share'
-  | 'time'
-  | 'flag'
-  | 'choice'
-  | 'address'
-  | 'count'
-  | 'text'
+type Kind = 'chain' | 'id' | 'amount' | 'rate' | 'share' | 'time' | 'flag' | 'choice' | 'address' | 'count' | 'text'
 
 export type Field = {
   readonly label: string
