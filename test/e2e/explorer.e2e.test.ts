@@ -135,7 +135,11 @@ test('the first page loads at most 150 KB, and viem when a wallet connects', asy
   await tab.close()
 })
 
-test.each(Object.entries(explorerPages))('the page %s is readable and has no serious violation', async (_, path) => {
+/** Checks of a page take seconds of a core: the default form has those with a chart, a long table, and a form. */
+const { event: eventPage, wallet: walletPage, buy } = explorerPages
+const inspected = byForm({ event: eventPage, wallet: walletPage, buy }, explorerPages)
+
+test.each(Object.entries(inspected))('the page %s is readable and has no serious violation', async (_, path) => {
   const tab = await newTab()
   for (const width of byForm([390], [1280, 390])) {
     await openPage(tab, `${sandbox.url}${path}`, width)

@@ -39,7 +39,16 @@ export const Layout = ({
       </a>
       <header class="top">
         <Link href="/" class="brand">
-          <span class="mark" aria-hidden="true" />
+          <svg class="logo" viewBox="0 0 24 24" aria-hidden="true">
+            <path
+              d="M2 17h7l6-10h7"
+              fill="none"
+              stroke="currentColor"
+              stroke-width="3"
+              stroke-linecap="round"
+              stroke-linejoin="round"
+            />
+          </svg>
           FX protection
         </Link>
         <button
