@@ -137,7 +137,7 @@ test('the first page loads at most 150 KB, and viem when a wallet connects', asy
 
 /** Checks of a page take seconds of a core: the default form has those with a chart, a long table, and a form. */
 const { event: eventPage, wallet: walletPage, buy } = explorerPages
-const inspected = byForm({ event: eventPage, wallet: walletPage, buy }, explorerPages)
+const inspected = byForm<Readonly<Record<string, string>>>({ event: eventPage, wallet: walletPage, buy }, explorerPages)
 
 test.each(Object.entries(inspected))('the page %s is readable and has no serious violation', async (_, path) => {
   const tab = await newTab()
