@@ -38,10 +38,10 @@ test('each setting of an API has its place', () => {
     ...{ API_POOL_SIZE: '9', TRUSTED_PROXIES: '10', PAGE_CACHE_BYTES: '11', API_QUERY_TIMEOUT_MS: '12' },
     ...{ IDENTITY_USERINFO_URL: 'https://identity.example/', IDENTITY_TIMEOUT_MS: '13', IDENTITY_CLAIMS: 'user=id' },
     ...{ ENGINE_URL: 'http://engine.example:3100', ENGINE_TIMEOUT_MS: '14', METRICS_HOST: 'm', METRICS_PORT: '15' },
-    MCP: 'false',
+    ...{ MCP: 'false', EXPLORER: 'off' },
   })
   expect(appOf(config)).toEqual({
-    ...{ defaultChainId: 56, maxPageBytes: 11, mcp: false },
+    ...{ defaultChainId: 56, maxPageBytes: 11, mcp: false, explorer: null },
     limits: {
       ...{ requestsPerMinute: 1, maxStreams: 2, maxStreamsPerClient: 3, maxWaits: 4, maxWaitsPerClient: 5 },
       ...{ maxEventLoopDelayMs: 6, maxHeapBytes: 7, maxUnreadBytes: 8, connections: 9, trustedProxies: 10 },

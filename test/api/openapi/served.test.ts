@@ -37,10 +37,10 @@ test('the description is served as committed, with the ids of the configured cha
   expect(JSON.stringify(JSON.parse(committed))).not.toContain('"enum":[8453')
 })
 
-test('the description has every route but itself, the pages of the documentation and the tools', () => {
+test('the description has every route but itself, the pages for people and the tools', () => {
   const mounted = routes
     .filter(({ method }) => method !== 'HEAD' && method !== 'OPTIONS')
     .map(({ method, url }) => `${method} ${url.replace(/:(\w+)/g, '{$1}')}`)
-    .filter((route) => !/^GET \/(v1\/openapi\.json|v1\/docs.*|llms\.txt)$|^\w+ \/mcp$/.test(route))
+    .filter((route) => !/^GET \/(v1\/openapi\.json|v1\/docs.*|llms\.txt|explorer.*)$|^\w+ \/mcp$/.test(route))
   expect(operations.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(mounted.sort())
 })
