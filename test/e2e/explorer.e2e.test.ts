@@ -1,6 +1,7 @@
 import type { Page } from 'puppeteer-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createAccounts } from '../../src/sandbox/story/accounts.ts'
+import { createActions } from '../../src/sandbox/story/actions.ts'
 import { startBrowser } from '../support/browser.ts'
 import { explorerPages } from '../support/explorer-pages.ts'
 import { inspectPage, openPage } from '../support/inspect-page.ts'
@@ -172,6 +173,29 @@ test('the chart of a pool has the values of its series', async () => {
   ]
   // The last point is as of the newest block.
   expect(shown.slice(0, -1)).toEqual(points.slice(0, -1).map(numbers))
+  await tab.close()
+})
+
+test('names on the chain stay text, and change no other text', async () => {
+  const [chain] = (await read('/v1/chains')).filter((it: { readonly chainId: number }) => it.chainId === chainId)
+  const [creator] = createAccounts().users
+  if (creator === undefined) throw new Error('the sandbox has no users')
+  const actions = createActions({ chainId, rpcUrl: sandbox.rpcUrls[chainId] ?? '', diamond: chain.diamond, tokens: [] })
+  const name = `"><img src=x onerror=alert(1)>\u202E${'W'.repeat(40)}`
+  const { eventId } = await actions.createEvent(creator, {
+    ...{ name, underlying: '<b>/<i>', strike: 2_000_000n, payoutCap: 3_000_000n, strikeAbove: true },
+    ...{ premiumRate: 20_000n, initialRate: 1_900_000n, expiry: (await actions.now()) + 90 * 86_400 },
+    ...{ allowExternalLp: true, initialLiquidity: 1_000_000_000n, paymentToken: chain.usdc },
+  })
+  const shown = `"><img src=x onerror=alert(1)>${'W'.repeat(30)}…`
+  const tab = await newTab()
+  tab.on('dialog', () => complaints.push('a script of a name ran'))
+  for (const path of [`/explorer/event/${chainId}/${eventId}`, '/explorer/events']) {
+    await openPage(tab, `${sandbox.url}${path}`, 390)
+    await tab.waitForFunction((text) => document.body.textContent.includes(text), {}, shown)
+    expect(await tab.$$eval('img, b, i', (found) => found.length)).toBe(0)
+    expect(await inspectPage(tab)).toMatchObject({ tooWide: false })
+  }
   await tab.close()
 })
 
