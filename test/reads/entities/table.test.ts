@@ -34,14 +34,14 @@ const outputs: Readonly<Record<string, unknown>> = {
   ...{ owner: walletOf(4), pendingOwner: walletOf(5), getOracles: [walletOf(6)] },
 }
 
-const open = () => {
+const open = (deployment = seedDeployment(8453), given = outputs) => {
   const called: string[] = []
   const chain = {
-    deployment: seedDeployment(8453),
+    deployment,
     pinned: (run: (at: object) => unknown) => run(block),
     async readAt(_: object, views: readonly { readonly name: string }[]) {
       called.push(...views.map(({ name }) => name))
-      return views.map(({ name }) => ({ ok: true, value: outputs[name] }))
+      return views.map(({ name }) => ({ ok: true, value: given[name] }))
     },
   }
   const sources = { chains: new Map([[8453, chain]]), queries: {}, maxLagSeconds: 60 } as unknown as ReadSources
@@ -76,6 +76,18 @@ test.each<[string, unknown]>([
   const { dataOf } = open()
   const found = await dataOf(path, { hypoSettlement: 12_500_000n, notional: 5n })
   expect(found.data).toEqual(data)
+})
+
+test('an event of a deployment has no capacity from its expiry on, by the time of the block', async () => {
+  const deployment = { ...seedDeployment(8453), profile: 'deployed' } as const
+  const capacityUntil = async (expiryDate: bigint): Promise<bigint> => {
+    const core = { ...event.seen.core, status: 0, poolOpen: true, expiryDate }
+    const { dataOf } = open(deployment, { ...outputs, getHedgeEventCore: core })
+    const { data } = await dataOf('/hedge/events/:chainId/:id/utilization')
+    return BigInt(Object(data).availableCapacity)
+  }
+  expect(await capacityUntil(block.timestamp + 1n)).toBeGreaterThan(0n)
+  expect(await capacityUntil(block.timestamp)).toBe(0n)
 })
 
 test('the settlement of an event is the time of its stats, and other reads have none', async () => {
