@@ -1,10 +1,10 @@
 /*
  * One sandbox from its first start on. The tests of the first part only add entities; then it stops, resumes and loses
- * its parts.
+ * its parts. Quotes come first: they are signed only while the chains' clocks are right, and the lifecycle skips time.
  */
 import './sandbox/start.ts'
-import './sandbox/lifecycle.ts'
 import './sandbox/quotes.ts'
+import './sandbox/lifecycle.ts'
 import './sandbox/typed-client.ts'
 import './sandbox/wallets.ts'
 import './sandbox/browser.ts'

@@ -1,7 +1,5 @@
-import { createTestClient, http } from 'viem'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { z } from 'zod'
-import { runLifecycle } from '../../examples/lifecycle.ts'
 import { createClosers } from '../../src/lib/lifecycle.ts'
 import { MAX_CHAINS } from '../../src/protocol/chains.ts'
 import { chainVariables, deployOn, type SandboxChain } from '../../src/sandbox/chain.ts'
@@ -12,6 +10,7 @@ import { startProcess } from '../faults/process.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { longTimeouts } from '../support/long-timeouts.ts'
 import { mintTo } from '../support/mint.ts'
+import { playLifecycle } from '../support/play-lifecycle.ts'
 import { eventually } from '../support/process.ts'
 import { THIRD, thirdFacts, threeChains, threeIds, unreachable } from '../support/three-chains.ts'
 
@@ -46,17 +45,8 @@ const startApi = async (): Promise<string> => {
   return url
 }
 
-/** Time for the actions before an event's expiry, in seconds. */
-const OPEN_SECONDS = 120
-
-/** Runs the life of an event on a chain. The node's clock skips the time until its expiry. */
-const play = (url: string, chain: SandboxChain) => {
-  const node = createTestClient({ mode: 'anvil', transport: http(chain.rpcUrl) })
-  const skip = (line: string): void => {
-    if (line.includes('position')) void node.increaseTime({ seconds: OPEN_SECONDS })
-  }
-  return runLifecycle(url, { chainId: chain.chainId, token: 'usdc' }, skip, OPEN_SECONDS)
-}
+/** Runs the life of an event on a chain. */
+const play = (url: string, { chainId, rpcUrl }: SandboxChain) => playLifecycle(url, rpcUrl, { chainId, token: 'usdc' })
 
 const Settlements = z.object({ data: z.array(z.looseObject({ chainId: z.number() })) })
 
