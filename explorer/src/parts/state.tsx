@@ -1,6 +1,7 @@
 import type { UseQueryResult } from '@tanstack/preact-query'
 import { ApiError } from 'fx-protection-client'
 import type { ComponentChildren } from 'preact'
+import { serviceUrl } from '../base.ts'
 
 /** Why something could not be read, what to do, and a button that tries again. */
 export const Problem = ({ error, retry }: { readonly error: unknown; readonly retry?: () => void }) => {
@@ -10,6 +11,12 @@ export const Problem = ({ error, retry }: { readonly error: unknown; readonly re
       <p>
         <strong>{error instanceof ApiError && error.status === 404 ? 'Not found.' : 'This could not be read.'}</strong>{' '}
         {message.slice(0, 300)}
+        {error instanceof ApiError && (
+          <>
+            {' '}
+            <a href={`${serviceUrl}/v1/docs/guide/errors#${error.code}`}>What this means</a>
+          </>
+        )}
       </p>
       {retry && (
         <button type="button" class="small" onClick={retry}>
