@@ -230,7 +230,7 @@ export interface paths {
         };
         /**
          * An event's core record
-         * @description Reads the chain at one pinned block. When no node is in reach, the index answers and the response has `X-Stale: 1`. With `at`, the ledger answers as of a past block.
+         * @description Reads the chain at one pinned block. When no node is in reach, the index answers and the response has `X-Stale: 1`. With `at`, the ledger answers as of a past block. The index adds where it was created, its token, and how it ended.
          */
         get: operations["getHedgeEventsById"];
         put?: never;
@@ -390,7 +390,7 @@ export interface paths {
         };
         /**
          * A position
-         * @description Reads the chain at one pinned block. When no node is in reach, the index answers and the response has `X-Stale: 1`. With `at`, the ledger answers as of a past block.
+         * @description Reads the chain at one pinned block. When no node is in reach, the index answers and the response has `X-Stale: 1`. With `at`, the ledger answers as of a past block. The index adds where it was created, its token, and how it ended.
          */
         get: operations["getHedgePositionsById"];
         put?: never;
@@ -430,7 +430,7 @@ export interface paths {
         };
         /**
          * An LP deposit
-         * @description Reads the chain at one pinned block. When no node is in reach, the index answers and the response has `X-Stale: 1`. With `at`, the ledger answers as of a past block.
+         * @description Reads the chain at one pinned block. When no node is in reach, the index answers and the response has `X-Stale: 1`. With `at`, the ledger answers as of a past block. The index adds where it was created, its token, and how it ended.
          */
         get: operations["getHedgeDepositsById"];
         put?: never;
@@ -2235,6 +2235,35 @@ export interface components {
              * @enum {string}
              */
             statusText: "unsettled" | "settled" | "expired" | "unknown";
+            /** @description Chain id of EIP-155 */
+            chainId: number;
+            /** @description The block it was created in */
+            createdBlock: number | null;
+            /**
+             * Format: hex
+             * @description The transaction that created it; null when the index found it in the state of the chain and not in a log
+             */
+            createdTx: `0x${string}` | null;
+            /** @description Unix seconds */
+            createdAt: number | null;
+            /** @description The index of the log in its block that created it; null when `createdTx` is */
+            createdLogIndex: number | null;
+            /**
+             * Format: hex
+             * @description The token of all amounts
+             */
+            token: `0x${string}` | null;
+            /** @description Symbol of the token; null when it has none */
+            symbol: string | null;
+            /** @description Decimals of the token; null when the token does not report them */
+            decimals: number | null;
+            /** @description Block number */
+            settledBlock: number | null;
+            /**
+             * Format: hex
+             * @description The transaction that settled the event; null before that, and while its log is not known (`meta.completeFrom` of the activity)
+             */
+            settledTx: `0x${string}` | null;
         };
         /** @description What became of an event: its settlement, and the totals of its pool */
         EventStats: {
@@ -2323,6 +2352,35 @@ export interface components {
             statusText: "active" | "settled_win" | "settled_loss" | "claimed" | "claimable" | "expired" | "unknown";
             /** @description True when the payout was claimed */
             claimed: boolean;
+            /** @description Chain id of EIP-155 */
+            chainId: number;
+            /** @description The block it was created in */
+            createdBlock: number | null;
+            /**
+             * Format: hex
+             * @description The transaction that created it; null when the index found it in the state of the chain and not in a log
+             */
+            createdTx: `0x${string}` | null;
+            /** @description Unix seconds */
+            createdAt: number | null;
+            /** @description The index of the log in its block that created it; null when `createdTx` is */
+            createdLogIndex: number | null;
+            /**
+             * Format: hex
+             * @description The token of all amounts
+             */
+            token: `0x${string}` | null;
+            /** @description Symbol of the token; null when it has none */
+            symbol: string | null;
+            /** @description Decimals of the token; null when the token does not report them */
+            decimals: number | null;
+            /** @description Unix seconds */
+            claimedAt: number | null;
+            /**
+             * Format: hex
+             * @description The transaction that claimed its payout; null before that, and while its log is not known (`meta.completeFrom` of the activity)
+             */
+            claimedTx: `0x${string}` | null;
         };
         /** @description Liquidity that an LP provided */
         Deposit: {
@@ -2345,6 +2403,35 @@ export interface components {
             premiumsClaimed: bigint;
             /** @description True when the capital was withdrawn */
             withdrawn: boolean;
+            /** @description Chain id of EIP-155 */
+            chainId: number;
+            /** @description The block it was created in */
+            createdBlock: number | null;
+            /**
+             * Format: hex
+             * @description The transaction that created it; null when the index found it in the state of the chain and not in a log
+             */
+            createdTx: `0x${string}` | null;
+            /** @description Unix seconds */
+            createdAt: number | null;
+            /** @description The index of the log in its block that created it; null when `createdTx` is */
+            createdLogIndex: number | null;
+            /**
+             * Format: hex
+             * @description The token of all amounts
+             */
+            token: `0x${string}` | null;
+            /** @description Symbol of the token; null when it has none */
+            symbol: string | null;
+            /** @description Decimals of the token; null when the token does not report them */
+            decimals: number | null;
+            /** @description Unix seconds */
+            withdrawnAt: number | null;
+            /**
+             * Format: hex
+             * @description The transaction that withdrew its capital; null before that, and while its log is not known (`meta.completeFrom` of the activity)
+             */
+            withdrawnTx: `0x${string}` | null;
         };
         /** @description How oracles agree on a rate */
         OracleConfig: {

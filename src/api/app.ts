@@ -15,6 +15,7 @@ import type { FinalityCache } from '../reads/freshness/finality.ts'
 import { createWaits } from '../reads/freshness/waits.ts'
 import { openEvents } from '../reads/lists/open-events.ts'
 import type { ListSources } from '../reads/lists/sources.ts'
+import type { ReadSources } from '../reads/read.ts'
 import { createSenders } from '../reads/transactions/replacement.ts'
 import { createTransactions } from '../reads/transactions/transactions.ts'
 import { createReadTurns } from '../reads/turns.ts'
@@ -73,7 +74,8 @@ const STREAMED_MS = 2_000
 export type AppSources = Omit<ListSources, 'pricing'> &
   SettlementSources &
   ChangesSources &
-  StatusSources & { readonly finality: FinalityCache }
+  StatusSources &
+  Pick<ReadSources, 'indexed'> & { readonly finality: FinalityCache }
 
 export type AppOptions = {
   readonly sources: AppSources

@@ -12,6 +12,7 @@ import { createSingleFlight } from '../lib/single-flight.ts'
 import type { Changes } from '../reads/cache/resources.ts'
 import { createFinality } from '../reads/freshness/finality.ts'
 import { createLists } from '../reads/lists/sources.ts'
+import { createIndexed } from '../reads/table/indexed.ts'
 
 /**
  * The sources that the routes of an API process read. Concurrent requests for a chain's health share one read. The
@@ -32,12 +33,14 @@ export const createSources = (
   const chains = new Map([...untimed].map(([chainId, chain]) => [chainId, timed(chain)]))
   const singleFlight = createSingleFlight<IndexHealth>()
   const webhooksFlight = createSingleFlight<WebhooksHealth>()
+  const lists = createLists({ database: reader, chains })
   return {
     chains,
     queries: createQueries(database),
     finality: createFinality(chains),
     history: createHistory(reader),
-    lists: createLists({ database: reader, chains }),
+    lists,
+    indexed: createIndexed(lists),
     changes,
     settlements: createSettlementQueries(database),
     feed: createFeedQueries(reader),

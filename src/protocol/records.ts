@@ -76,25 +76,23 @@ export const feeConfig = (
   creatorLoyaltyRate: decimal(fees.creatorLoyaltyRate),
 })
 
-export const EventCore = z
-  .object({
-    id: Id,
-    creator: Account,
-    name: z.string(),
-    underlying: z.string(),
-    strike: Rate,
-    payoutCap: Rate,
-    premiumRate: Rate,
-    initialRate: Rate,
-    expiryDate: UnixSeconds,
-    strikeAbove: z.boolean(),
-    poolOpen: z.boolean(),
-    allowExternalLp: z.boolean(),
-    paymentToken: TokenAddress,
-    status: Integer.meta({ description: statusNumbers('event') }),
-    statusText: statusTextOf('event'),
-  })
-  .meta({ id: 'Event' })
+export const EventCore = z.object({
+  id: Id,
+  creator: Account,
+  name: z.string(),
+  underlying: z.string(),
+  strike: Rate,
+  payoutCap: Rate,
+  premiumRate: Rate,
+  initialRate: Rate,
+  expiryDate: UnixSeconds,
+  strikeAbove: z.boolean(),
+  poolOpen: z.boolean(),
+  allowExternalLp: z.boolean(),
+  paymentToken: TokenAddress,
+  status: Integer.meta({ description: statusNumbers('event') }),
+  statusText: statusTextOf('event'),
+})
 
 /** An event's core record with the cap and the token it is paid in. */
 export const eventCore = (
@@ -262,20 +260,18 @@ export const utilization = (
   }
 }
 
-export const Position = z
-  .object({
-    id: Id,
-    eventId: Id,
-    hedger: Account,
-    notional: Amount,
-    premiumPaid: Amount,
-    platformFeePaid: Amount,
-    payoutAmount: Amount.meta({ description: 'Claimable when greater than 0 and not claimed' }),
-    status: Integer.meta({ description: statusNumbers('position') }),
-    statusText: statusTextOf('position'),
-    claimed: z.boolean(),
-  })
-  .meta({ id: 'Position' })
+export const Position = z.object({
+  id: Id,
+  eventId: Id,
+  hedger: Account,
+  notional: Amount,
+  premiumPaid: Amount,
+  platformFeePaid: Amount,
+  payoutAmount: Amount.meta({ description: 'Claimable when greater than 0 and not claimed' }),
+  status: Integer.meta({ description: statusNumbers('position') }),
+  statusText: statusTextOf('position'),
+  claimed: z.boolean(),
+})
 
 /** The status of a position whose event is not settled yet. */
 export const ACTIVE = 0
@@ -296,18 +292,16 @@ export const position = ({ position: view }: Readable<EntityViews<'position'>>):
   claimed: view.claimed,
 })
 
-export const Deposit = z
-  .object({
-    id: Id,
-    eventId: Id,
-    lp: Account,
-    amount: Amount,
-    shares: Decimal,
-    premiumsEarned: Amount,
-    premiumsClaimed: Amount,
-    withdrawn: z.boolean(),
-  })
-  .meta({ id: 'Deposit' })
+export const Deposit = z.object({
+  id: Id,
+  eventId: Id,
+  lp: Account,
+  amount: Amount,
+  shares: Decimal,
+  premiumsEarned: Amount,
+  premiumsClaimed: Amount,
+  withdrawn: z.boolean(),
+})
 
 /**
  * An LP deposit. `premiumsEarned` is claimed + pending, both of one block, so that earned - claimed is the claimable

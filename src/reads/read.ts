@@ -4,6 +4,7 @@ import type { Queries } from '../db/queries/entities.ts'
 import type { History } from '../db/queries/history.ts'
 import { isUnavailable, unavailable } from '../lib/errors.ts'
 import { type ChainId, PathChainId } from '../protocol/chains.ts'
+import type { Kind } from '../protocol/entities.ts'
 import { Address20, Bytes32, PathInteger } from '../protocol/fields/request-fields.ts'
 import type { Resource } from './cache/resources.ts'
 import type { Freshness } from './freshness/freshness.ts'
@@ -16,21 +17,34 @@ export type ReadSources = {
   readonly chains: Chains
   readonly queries: Queries
   readonly history: History
+  /** What the index adds to a record of the chain. */
+  readonly indexed: ReadIndexed
   /** The largest lag of an index that still answers as the preferred source, in seconds. */
   readonly maxLagSeconds: number
 }
+
+/**
+ * Reads what the index adds to a record: fields that rows of lists have. They are null when the index does not have the
+ * record; `isKnown` is false when it is out of reach or too slow.
+ */
+export type ReadIndexed = (
+  kind: Kind,
+  chainId: ChainId,
+  id: number,
+) => Promise<{ readonly fields: object | null; readonly isKnown: boolean }>
 
 /** The pagination fields of a page of ids. */
 export type PageMeta = { readonly limit: number; readonly hasMore: boolean; readonly nextCursor: string | null }
 
 /**
  * An answer: its data, or the sentence of a 404, and the block and source it comes from. One that `isPast` was asked for as
- * of that block.
+ * of that block. One that `isPartial` lacks something of the index that it may have later, without a change of the record.
  */
-export type Answer<D> = { readonly freshness: Freshness; readonly isPast?: boolean } & (
-  | { readonly data: D; readonly meta?: PageMeta }
-  | { readonly missing: string }
-)
+export type Answer<D> = {
+  readonly freshness: Freshness
+  readonly isPast?: boolean
+  readonly isPartial?: boolean
+} & ({ readonly data: D; readonly meta?: PageMeta } | { readonly missing: string })
 
 /** The schemas of path parameters by name. */
 const parameters = {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { reads } from '../../src/reads/entities/table.ts'
 import { listings } from '../../src/reads/lists/listings.ts'
+import { reads } from '../../src/reads/table/table.ts'
 import { openApp } from '../support/app.ts'
 import { mountedBy } from '../support/mounted.ts'
 

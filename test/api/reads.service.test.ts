@@ -124,6 +124,16 @@ describe('a read of the chain returns', () => {
     expect(pending.data).not.toBe('0')
   })
 
+  test('a record with what rows of lists have of it', async () => {
+    const kinds = { events: [1, 2, 3], deposits: [1, 2, 3, 4], positions: [1, 2, 3, 4] }
+    for (const [kind, ids] of Object.entries(kinds)) {
+      const { data: rows } = await api.get(`/hedge/${kind}?chainId=8453&ids=${ids.join()}`)
+      const singles = await Promise.all(ids.map((id) => api.get(`/hedge/${kind}/8453/${id}`)))
+      expect(singles.map(({ data }) => data)).toEqual(rows)
+      expect(rows).toContainEqual(expect.objectContaining({ createdTx: expect.stringMatching(/^0x[0-9a-f]{64}$/) }))
+    }
+  })
+
   test('lists', async () => {
     const hedger = world.hedger.account.address
     expect((await api.get('/hedge/events/8453/1/positions')).data).toEqual([1, 2, 3])

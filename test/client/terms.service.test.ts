@@ -58,7 +58,7 @@ describe.each(profileNames)('with a protocol of the %s profile', (profile) => {
       payoutCap,
       paymentToken,
       expiryDate: Number(expiryDate),
-    } satisfies Omit<Schemas['Event'], 'statusText'>
+    } satisfies Partial<Schemas['Event']>
   }
 
   /** The capacity as the API has it, at a time. */

@@ -119,7 +119,7 @@ import { examplePause } from './example-pause.ts'`,
     feesInitialized: () => call('isFeesInitialized'),`,
     },
     {
-      file: 'src/reads/entities/table.ts',
+      file: 'src/reads/table/table.ts',
       anchor: '  Protocol: [',
       text: `
     entity('/hedge/example-fees-initialized/:chainId', 'Whether the fees are set, as an example', {
@@ -157,7 +157,7 @@ export const exampleToken = subject<OfId>()({
 })`,
     },
     {
-      file: 'src/reads/entities/table.ts',
+      file: 'src/reads/table/table.ts',
       anchor: '  Events: [',
       text: `
     entity('/hedge/events/:chainId/:id/example-token', "The token of an event's amounts, as an example", {
@@ -260,9 +260,9 @@ export const exampleTokenOf = (seen: ObservationRow<'event'>) => ({
     },
     {
       file: 'src/protocol/records.ts',
-      anchor: '    premiumsEarned: Amount,',
+      anchor: '  premiumsEarned: Amount,',
       text: `
-    exampleBonus: Amount,`,
+  exampleBonus: Amount,`,
     },
     { file: 'src/protocol/records.ts', anchor: 'export const deposit = ({ deposit: view,', text: ' exampleBonus,' },
     {
@@ -271,7 +271,7 @@ export const exampleTokenOf = (seen: ObservationRow<'event'>) => ({
       text: `
   exampleBonus: decimal(exampleBonus),`,
     },
-    { file: 'src/reads/entities/table.ts', anchor: "views: ['deposit',", text: " 'exampleBonus'," },
+    { file: 'src/reads/table/table.ts', anchor: "views: ['deposit',", text: " 'exampleBonus'," },
   ],
   'Add a chain': [],
 }

@@ -24,6 +24,12 @@ export type Get = {
 const ids: Kind = ['uint']
 const byChain = ['chainId']
 
+/** What single records have as rows of lists do. */
+const rowFields = {
+  ...{ chainId: 'uint', createdBlock: 'uint?', createdTx: 'hex?', createdAt: 'uint?', createdLogIndex: 'uint?' },
+  ...{ token: 'address?', symbol: 'string?', decimals: 'uint?' },
+} as const
+
 /** The reads: path, query parameters and payload. */
 export const gets: Readonly<Record<string, Get>> = {
   '/me': {
@@ -96,7 +102,7 @@ export const gets: Readonly<Record<string, Get>> = {
       status: 'uint',
       claimed: 'boolean',
     },
-    added: { statusText: 'string' },
+    added: { statusText: 'string', ...rowFields, claimedAt: 'uint?', claimedTx: 'hex?' },
   },
   '/hedge/positions/{chainId}/wallet/{addr}': { data: ids },
   '/hedge/deposits/{chainId}/{id}': {
@@ -110,6 +116,7 @@ export const gets: Readonly<Record<string, Get>> = {
       premiumsClaimed: 'decimal',
       withdrawn: 'boolean',
     },
+    added: { ...rowFields, withdrawnAt: 'uint?', withdrawnTx: 'hex?' },
   },
   '/hedge/deposits/{chainId}/{id}/pending': { data: 'decimal' },
   '/hedge/deposits/{chainId}/wallet/{addr}': { data: ids },

@@ -52,7 +52,7 @@ export const listingRoutes: CachedRoutes<{ readonly sources: ListSources; readon
         const isLive = showsValues(request.query.include)
         const meta = { ...page.meta, ...reverted }
         const link = linkHeader(request.url, meta.nextCursor)
-        const isLasting = isPast && (await areFinal(sources.finality, meta.asOf))
+        const isLasting = isPast && isIndexed && (await areFinal(sources.finality, meta.asOf))
         const caching = isLive ? 'no-store' : isLasting ? PAST : REVALIDATE
         reply.headers({ ...freshnessHeaders(freshness), ...link, 'cache-control': caching })
         if (isIndexed && !isPast) cache.tag(request, reply, freshness, LAG_MAX_AGE_MS)

@@ -106,7 +106,7 @@ export const portfolioRoutes: CachedRoutes<{ readonly sources: ListSources }> = 
         afterRefresh(waits, client, () => turns.page(client, () => portfoliosOf(sources, asked))),
         query.include?.includes('balances') === true ? addBalances(sources, { ...asked, client, turns }) : null,
       ])
-      const isLasting = isPast && (await areFinal(sources.finality, found.records[0]?.chains ?? []))
+      const isLasting = isPast && found.isIndexed && (await areFinal(sources.finality, found.records[0]?.chains ?? []))
       reply.header('cache-control', live ? 'no-store' : isLasting ? PAST : REVALIDATE)
       if (withBalances !== null)
         return sendPortfolios(reply, found, found.records.map(withBalances).map(textOf), reverted)

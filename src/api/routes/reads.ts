@@ -2,11 +2,11 @@ import { notFound } from '../../lib/errors.ts'
 import { createSingleFlight } from '../../lib/single-flight.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import { wholeList } from '../../reads/entities/id-list.ts'
-import { reads } from '../../reads/entities/table.ts'
 import { answerTooOld, awaitHead, awaitIndex } from '../../reads/freshness/consistency.ts'
 import type { FinalityCache } from '../../reads/freshness/finality.ts'
 import { freshnessHeaders } from '../../reads/freshness/freshness.ts'
 import type { Answer, Read, ReadSources } from '../../reads/read.ts'
+import { reads } from '../../reads/table/table.ts'
 import { clientOf } from '../client.ts'
 import { linkHeader } from '../link.ts'
 import { envelope, freshnessHeaderNames, type Operation, pagedEnvelope, readEnvelope, route } from '../operation.ts'
@@ -68,7 +68,7 @@ export const readRoutes: CachedRoutes<{
       const run = (): Promise<Answer<unknown>> => (read.paged ? turns.page(client, answerOf) : answerOf())
       // Concurrent requests with one key and version share the answer.
       const answer = await (reading === null || key === null ? run() : singleFlight(`${reading.version} ${key}`, run))
-      const { freshness, isPast = false } = answer
+      const { freshness, isPast = false, isPartial = false } = answer
       if (atLeast !== null && (freshness.block?.number ?? 0n) < atLeast.block)
         throw answerTooOld(chainId, atLeast.block, freshness.block)
       reply.headers(freshnessHeaders(freshness))
@@ -77,9 +77,9 @@ export const readRoutes: CachedRoutes<{
       reply.headers(linkHeader(request.url, meta?.nextCursor))
       const isStatic = freshness.source === 'static'
       const since = isPast ? Number(freshness.block?.timestamp ?? 0) : (read.settledAt?.(data) ?? 0)
-      const isLasting = isStatic || (await sources.finality.isFinal(chainId, since))
+      const isLasting = !isPartial && (isStatic || (await sources.finality.isFinal(chainId, since)))
       reply.header('cache-control', isLasting ? (isPast ? PAST : SETTLED) : REVALIDATE)
-      cache.tag(request, reply, freshness, Number.POSITIVE_INFINITY)
+      if (!isPartial) cache.tag(request, reply, freshness, Number.POSITIVE_INFINITY)
       if (reverted === undefined) return meta === undefined ? { data } : { data, meta }
       return { data, meta: { ...(read.paged && (meta ?? wholeList)), ...reverted } }
     })

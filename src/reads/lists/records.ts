@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { MAX_RANGES, valueRefusals } from '../../pricing/messages.ts'
 import { OfChain } from '../../protocol/chains.ts'
 import { Payout } from '../../protocol/claim-fees.ts'
+import type { Kind } from '../../protocol/entities.ts'
 import { Amount, Id, Integer, Rate, TokenAddress, UnixSeconds } from '../../protocol/fields/response-fields.ts'
 import {
   Deposit,
@@ -30,9 +31,8 @@ export const tokenFields = {
     .meta({ description: 'Decimals of the token; null when the token does not report them' }),
 }
 
-/** The fields of a row that are not in its record. */
-const rowFields = {
-  chainId: OfChain,
+/** Where and when a record was created. */
+const createdFields = {
   createdBlock: BlockNumber.meta({ description: 'The block it was created in' }),
   createdTx: Hash.nullable().meta({
     description:
@@ -44,6 +44,12 @@ const rowFields = {
   createdLogIndex: Integer.nullable().meta({
     description: 'The index of the log in its block that created it; null when `createdTx` is',
   }),
+}
+
+/** The fields of a row that are not in its record. */
+const rowFields = {
+  chainId: OfChain,
+  ...createdFields,
   ...tokenFields,
   stats: EventStats.optional().meta({ description: "The event's stats; with `include=stats`" }),
   utilization: Utilization.optional().meta({ description: "The event's pool utilization; with `include=utilization`" }),
@@ -52,14 +58,43 @@ const rowFields = {
 
 const UNKNOWN_LOG = 'null before that, and while its log is not known (`meta.completeFrom` of the activity)'
 
-export const EventRow = z
-  .object({
-    ...EventCore.shape,
-    ...rowFields,
+/** The fields of the log that ended what a record is for. */
+const endings = {
+  event: {
     settledBlock: BlockNumber.nullable().meta({ description: `The block that settled the event; ${UNKNOWN_LOG}` }),
     settledTx: Hash.nullable().meta({ description: `The transaction that settled the event; ${UNKNOWN_LOG}` }),
-  })
-  .meta({ id: 'EventRow' })
+  },
+  deposit: {
+    withdrawnAt: UnixSeconds.nullable().meta({ description: `The time its capital was withdrawn at; ${UNKNOWN_LOG}` }),
+    withdrawnTx: Hash.nullable().meta({ description: `The transaction that withdrew its capital; ${UNKNOWN_LOG}` }),
+  },
+  position: {
+    claimedAt: UnixSeconds.nullable().meta({ description: `The time its payout was claimed at; ${UNKNOWN_LOG}` }),
+    claimedTx: Hash.nullable().meta({ description: `The transaction that claimed its payout; ${UNKNOWN_LOG}` }),
+  },
+} as const satisfies Readonly<Record<Kind, z.ZodRawShape>>
+
+const UNKNOWN_RECORD = 'null while the index does not have the record or is out of reach'
+
+/** What single records have in addition to the state of the chain: the fields of rows. */
+const indexedFields = {
+  chainId: OfChain,
+  ...createdFields,
+  createdBlock: createdFields.createdBlock
+    .nullable()
+    .meta({ description: `The block it was created in; ${UNKNOWN_RECORD}, as then are the fields after it` }),
+  ...tokenFields,
+  token: tokenFields.token.nullable().meta({ description: 'The token of all amounts; null when `createdBlock` is' }),
+}
+
+/** A single record of each kind. */
+export const details = {
+  event: z.object({ ...EventCore.shape, ...indexedFields, ...endings.event }).meta({ id: 'Event' }),
+  deposit: z.object({ ...Deposit.shape, ...indexedFields, ...endings.deposit }).meta({ id: 'Deposit' }),
+  position: z.object({ ...Position.shape, ...indexedFields, ...endings.position }).meta({ id: 'Position' }),
+} as const satisfies Readonly<Record<Kind, z.ZodObject>>
+
+export const EventRow = z.object({ ...EventCore.shape, ...rowFields, ...endings.event }).meta({ id: 'EventRow' })
 
 const memberFields = {
   ...rowFields,
@@ -73,8 +108,7 @@ export const DepositRow = z
     valuation: Valuation.optional().meta({
       description: "What the deposit is worth, by its event's pool; with `include=valuation`",
     }),
-    withdrawnAt: UnixSeconds.nullable().meta({ description: `The time its capital was withdrawn at; ${UNKNOWN_LOG}` }),
-    withdrawnTx: Hash.nullable().meta({ description: `The transaction that withdrew its capital; ${UNKNOWN_LOG}` }),
+    ...endings.deposit,
   })
   .meta({ id: 'DepositRow' })
 
@@ -104,8 +138,7 @@ export const PositionRow = z
   .object({
     ...Position.shape,
     ...memberFields,
-    claimedAt: UnixSeconds.nullable().meta({ description: `The time its payout was claimed at; ${UNKNOWN_LOG}` }),
-    claimedTx: Hash.nullable().meta({ description: `The transaction that claimed its payout; ${UNKNOWN_LOG}` }),
+    ...endings.position,
     payout: Payout.nullable().optional().meta({
       description: 'The payout before and after its fee; null until the event is settled; with `include=payout`',
     }),

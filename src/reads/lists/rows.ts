@@ -64,6 +64,26 @@ const addEnding: Readonly<Record<Kind, (made: Ended, row: ListRow) => void>> = {
   },
 }
 
+/** Adds to a new record what rows have in addition. Copies of records of several kinds would take longer. */
+export const addIndexed = (
+  kind: Kind,
+  record: object,
+  row: ListRow,
+  { token, symbol, decimals }: Token,
+): Mutable<Row> => {
+  const made = record as Mutable<Row>
+  made.chainId = row.chainId
+  made.createdBlock = integer(row.blockNumber)
+  made.createdTx = row.txHash
+  made.createdAt = row.txHash === null ? null : integer(row.blockTimestamp)
+  made.createdLogIndex = row.logIndex === null ? null : Number(row.logIndex)
+  made.token = token
+  made.symbol = symbol
+  made.decimals = decimals
+  addEnding[kind](made, row)
+  return made
+}
+
 /** The blocks that rows of the past are as of, by their chains. */
 type Blocks = ReadonlyMap<ChainId, Block>
 
@@ -93,18 +113,8 @@ const createRows = <K extends Kind>(sources: RowSources, { kind, include }: Aske
     return shown
   }
 
-  /** Adds to a new record what rows have in addition. Copies of records of several kinds would take longer. */
-  const rowOf = (row: ListRow<K>, entity: object, { token, symbol, decimals }: Token, event: EventOfRow): Row => {
-    const made = entity as Mutable<Row>
-    made.chainId = row.chainId
-    made.createdBlock = integer(row.blockNumber)
-    made.createdTx = row.txHash
-    made.createdAt = row.txHash === null ? null : integer(row.blockTimestamp)
-    made.createdLogIndex = row.logIndex === null ? null : Number(row.logIndex)
-    made.token = token
-    made.symbol = symbol
-    made.decimals = decimals
-    addEnding[kind](made, row)
+  const rowOf = (row: ListRow<K>, entity: object, token: Token, event: EventOfRow): Row => {
+    const made = addIndexed(kind, entity, row, token)
     if (fields.includes('payout')) Object.assign(made, { payout: payout(entity as PositionRecord, row.feeRate) })
     if (fields.includes('valuation') && event.views !== null) {
       const { profile } = chainOf(chains, row.chainId).deployment

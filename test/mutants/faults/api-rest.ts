@@ -153,7 +153,7 @@ export const restFaults: Faults = {
       ["freshness.source === 'static'", "freshness.source !== 'static'"],
       ['read.settledAt?.(data) ?? 0)', '0)'],
       ['isLasting ? (isPast ? PAST : SETTLED) : REVALIDATE', 'REVALIDATE'],
-      ['      cache.tag(request, reply, freshness, Number.POSITIVE_INFINITY)\n', ''],
+      ['      if (!isPartial) cache.tag(request, reply, freshness, Number.POSITIVE_INFINITY)\n', ''],
       ['freshness, Number.POSITIVE_INFINITY)', 'freshness, 1_000)'],
       ['meta === undefined ? { data } : { data, meta }', '{ data }'],
       ['(meta ?? wholeList)', 'meta'],
@@ -264,8 +264,29 @@ export const restFaults: Faults = {
       ["      labels: ['reason'],\n", ''],
     ],
   },
-  'src/reads/entities/table.ts': {
-    tests: [...served, ...route('reads'), 'test/reads/entities/table.test.ts'],
+  'src/reads/table/detail.ts': {
+    tests: ['test/reads/table/detail.test.ts'],
+    faults: [
+      ['...(!ended && nulls(fields))', ''],
+      ['...nulls(created), ', ''],
+      ['isPartial: !indexed.isKnown || isUnknown', 'isPartial: isUnknown'],
+      ["['createdTx', ...(ended ? fields : [])]", "['createdTx']"],
+      ["['createdTx', ...(ended ? fields : [])]", "['createdTx', ...fields]"],
+      ['status !== 0', 'status === 0'],
+    ],
+  },
+  'src/reads/table/indexed.ts': {
+    tests: ['test/reads/table/detail.test.ts'],
+    faults: [
+      ['.catch(nullIfUnavailable)', ''],
+      ['.catch(nullIfUnavailable)', '.catch(() => null)'],
+      ['row === undefined || row.token === null', 'row === undefined'],
+      ['fields: null, isKnown: false', 'fields: null, isKnown: true'],
+      ['ids: [BigInt(id)]', 'ids: [0n]'],
+    ],
+  },
+  'src/reads/table/table.ts': {
+    tests: [...served, ...route('reads'), 'test/reads/table/table.test.ts'],
     faults: [
       ["      views: ['paused'],\n", "      views: ['total'] as never,\n"],
       ['record: ({ total }) => integer(total)', 'record: ({ total }) => integer(total) + 1'],

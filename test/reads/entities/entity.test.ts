@@ -7,8 +7,8 @@ import { type Call, call } from '../../../src/protocol/abi/outputs.ts'
 import { ownerSlot, pendingOwnerSlot, type Slot } from '../../../src/protocol/abi/slots.ts'
 import { entity, fromChain } from '../../../src/reads/entities/entity.ts'
 import * as subject from '../../../src/reads/entities/subjects.ts'
-import { reads } from '../../../src/reads/entities/table.ts'
 import type { ReadSources } from '../../../src/reads/read.ts'
+import { reads } from '../../../src/reads/table/table.ts'
 import { blockOf, seedDeployment, walletOf } from '../../support/seed-index.ts'
 
 /* Single reads over a fake chain, which sees every view that is called and at which block. */
@@ -55,6 +55,7 @@ const sourcesWith = (
         },
       ],
     ]),
+    indexed: async () => ({ fields: null, isKnown: true }),
   } as unknown as ReadSources
   return { sources, called }
 }

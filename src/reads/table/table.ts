@@ -4,10 +4,11 @@ import { QueryAmount, QueryRate } from '../../protocol/fields/request-fields.ts'
 import { Account, Amount, Integer, integer } from '../../protocol/fields/response-fields.ts'
 import { profiles } from '../../protocol/profiles.ts'
 import * as record from '../../protocol/records.ts'
+import { entity } from '../entities/entity.ts'
+import { idList } from '../entities/id-list.ts'
+import * as subject from '../entities/subjects.ts'
 import type { Read } from '../read.ts'
-import { entity } from './entity.ts'
-import { idList } from './id-list.ts'
-import * as subject from './subjects.ts'
+import { detail } from './detail.ts'
 
 /** The reads by tag. To add a read, add a row. */
 const table: Readonly<Record<string, readonly Omit<Read, 'tag'>[]>> = {
@@ -56,12 +57,15 @@ const table: Readonly<Record<string, readonly Omit<Read, 'tag'>[]>> = {
       views: ['total'],
       record: ({ total }) => integer(total),
     }),
-    entity('/hedge/events/:chainId/:id', "An event's core record", {
-      data: record.EventCore,
-      of: subject.event,
-      views: ['core', 'range', 'paymentToken'],
-      record: record.eventCore,
-    }),
+    detail(
+      'event',
+      entity('/hedge/events/:chainId/:id', "An event's core record", {
+        data: record.EventCore,
+        of: subject.event,
+        views: ['core', 'range', 'paymentToken'],
+        record: record.eventCore,
+      }),
+    ),
     entity('/hedge/events/:chainId/:id/stats', "An event's settlement and totals", {
       data: record.EventStats,
       of: subject.event,
@@ -98,21 +102,27 @@ const table: Readonly<Record<string, readonly Omit<Read, 'tag'>[]>> = {
     }),
   ],
   Positions: [
-    entity('/hedge/positions/:chainId/:id', 'A position', {
-      data: record.Position,
-      of: subject.position,
-      views: ['position'],
-      record: record.position,
-    }),
+    detail(
+      'position',
+      entity('/hedge/positions/:chainId/:id', 'A position', {
+        data: record.Position,
+        of: subject.position,
+        views: ['position'],
+        record: record.position,
+      }),
+    ),
     idList('/hedge/positions/:chainId/wallet/:addr', 'Position ids owned by a wallet', subject.walletPositions),
   ],
   Deposits: [
-    entity('/hedge/deposits/:chainId/:id', 'An LP deposit', {
-      data: record.Deposit,
-      of: subject.deposit,
-      views: ['deposit', 'pending'],
-      record: record.deposit,
-    }),
+    detail(
+      'deposit',
+      entity('/hedge/deposits/:chainId/:id', 'An LP deposit', {
+        data: record.Deposit,
+        of: subject.deposit,
+        views: ['deposit', 'pending'],
+        record: record.deposit,
+      }),
+    ),
     entity('/hedge/deposits/:chainId/:id/pending', 'Unclaimed premiums of an LP deposit', {
       data: Amount,
       of: subject.deposit,

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import * as administration from '../../../src/protocol/administration.ts'
 import { profiles } from '../../../src/protocol/profiles.ts'
 import * as record from '../../../src/protocol/records.ts'
-import { reads } from '../../../src/reads/entities/table.ts'
 import type { ReadSources } from '../../../src/reads/read.ts'
+import { reads } from '../../../src/reads/table/table.ts'
 import {
   blockOf,
   seedDeployment,
@@ -44,7 +44,9 @@ const open = (deployment = seedDeployment(8453), given = outputs) => {
       return views.map(({ name }) => ({ ok: true, value: given[name] }))
     },
   }
-  const sources = { chains: new Map([[8453, chain]]), queries: {}, maxLagSeconds: 60 } as unknown as ReadSources
+  const indexed = async () => ({ fields: { createdBlock: 7 }, isKnown: true })
+  const chains = new Map([[8453, chain]])
+  const sources = { chains, queries: {}, indexed, maxLagSeconds: 60 } as unknown as ReadSources
   const dataOf = async (path: string, input: object = {}) => {
     const read = reads.find((it) => it.path === path)
     const answer = await read?.answer(sources, { chainId: 8453, id: 1, ...input } as never)
@@ -59,7 +61,7 @@ test.each<[string, unknown]>([
   ['/hedge/paused/:chainId', true],
   ['/hedge/pricing-engine-signer/:chainId', walletOf(3)],
   ['/hedge/events/:chainId/total', 12],
-  ['/hedge/events/:chainId/:id', record.eventCore(event.seen)],
+  ['/hedge/events/:chainId/:id', expect.objectContaining({ ...record.eventCore(event.seen), createdBlock: 7 })],
   ['/hedge/events/:chainId/:id/stats', record.eventStats(event.seen.stats)],
   ['/hedge/events/:chainId/:id/range', record.eventRange(event.seen.range)],
   [
@@ -67,8 +69,8 @@ test.each<[string, unknown]>([
     record.utilization({ ...event.seen, time: block.timestamp }, profiles.reference),
   ],
   ['/hedge/quote-payout/:chainId/:id', '99'],
-  ['/hedge/positions/:chainId/:id', record.position(position)],
-  ['/hedge/deposits/:chainId/:id', record.deposit(deposit)],
+  ['/hedge/positions/:chainId/:id', expect.objectContaining({ ...record.position(position), createdBlock: 7 })],
+  ['/hedge/deposits/:chainId/:id', expect.objectContaining({ ...record.deposit(deposit), createdBlock: 7 })],
   ['/hedge/deposits/:chainId/:id/pending', deposit.pending.toString()],
   ['/oracle/oracles/:chainId', [walletOf(6)]],
   ['/governance/owner', { chainId: 8453, owner: walletOf(4), pendingOwner: walletOf(5) }],

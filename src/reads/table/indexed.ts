@@ -1,0 +1,28 @@
+import { nullIfUnavailable, unavailable } from '../../lib/errors.ts'
+import { withTimeout } from '../../lib/with-timeout.ts'
+import { addIndexed } from '../lists/rows.ts'
+import type { ListSources } from '../lists/sources.ts'
+import type { ReadIndexed } from '../read.ts'
+
+/** How long a record of the chain waits for what the index adds to it, in milliseconds. */
+const PATIENCE_MS = 500
+
+/** Makes the read of what the index adds to a record. */
+export const createIndexed =
+  (
+    { listings, token, tokens }: Pick<ListSources['lists'], 'listings' | 'token' | 'tokens'>,
+    patienceMs = PATIENCE_MS,
+  ): ReadIndexed =>
+  async (kind, chainId, id) => {
+    const read = async () => {
+      const query = { chainId, after: null, upTo: null, now: null, rollback: null }
+      const [row] = (await listings.byIds({ kind, include: [], query, ids: [BigInt(id)] })).rows
+      // The token is known when the event was observed.
+      if (row === undefined || row.token === null) return { fields: null, isKnown: true }
+      const known = token(chainId, row.token, row) ?? (await tokens.ask(chainId, row.token))
+      return { fields: addIndexed(kind, {}, row, known), isKnown: true }
+    }
+    const late = () => unavailable('the index takes too long')
+    const found = await withTimeout(read, { ms: patienceMs, late }).catch(nullIfUnavailable)
+    return found ?? { fields: null, isKnown: false }
+  }
