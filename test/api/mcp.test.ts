@@ -221,12 +221,17 @@ test.each(['GET', 'DELETE'] as const)('%s is a 405, because there are no streams
 })
 
 /** Sends a message of the newest revision, which has an envelope. */
-const postModern = (method: string, params: object = {}, headers: Record<string, string> = {}) => {
+const postModern = (
+  method: string,
+  params: object = {},
+  headers: Record<string, string> = {},
+  client: object = { name: 'test', version: '1' },
+) => {
   const version = '2026-07-28'
   const _meta = {
     'io.modelcontextprotocol/protocolVersion': version,
-    'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
-    'io.modelcontextprotocol/clientCapabilities': {},
+    'io.modelcontextprotocol/clientInfo': client,
+    'io.modelcontextprotocol/clientCapabilities': client,
   }
   return post(messageOf(method, { ...params, _meta }), {
     'mcp-protocol-version': version,
@@ -253,6 +258,33 @@ test.each([
   const { headers, rawPayload } = await send()
   expect([headers['content-type'], headers['content-encoding']]).toEqual(['application/json; charset=utf-8', 'gzip'])
   expect(JSON.parse(gunzipSync(rawPayload).toString()).result.tools.length).toBeGreaterThan(10)
+})
+
+const many = Array.from({ length: 20_000 }, () => 0)
+const client = { name: 'test', version: '1' }
+const initialize = (params: object) =>
+  post(messageOf('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: client, ...params }))
+const manyKeys = Object.fromEntries(many.map((_, at) => [`key ${at}`, 0]))
+
+test.each([
+  ['in what a client reports of itself', () => initialize({ clientInfo: { ...client, icons: many } })],
+  ['in its name', () => initialize({ clientInfo: { name: many, version: many } })],
+  ['in its capabilities', () => initialize({ capabilities: { experimental: manyKeys } })],
+  ['in the version of the protocol', () => initialize({ protocolVersion: many })],
+  ['in the metadata', () => initialize({ _meta: { ...manyKeys, progressToken: many } })],
+  ['in an envelope', () => postModern('ping', {}, {}, { ...client, icons: many, experimental: manyKeys })],
+  ['in the name of a tool', () => post(messageOf('tools/call', { name: many, arguments: many }))],
+  ['in the arguments of a tool', () => post(callOf('getChains', { chainId: many }))],
+  ['in the URL of a resource', () => post(messageOf('resources/read', { uri: many }))],
+  [
+    'in a method that is not served',
+    () => post(messageOf('completion/complete', { context: { arguments: manyKeys } })),
+  ],
+  ['as its number', () => post({ ...messageOf('ping'), id: many })],
+  ['as its method', () => post({ ...messageOf('ping'), method: many })],
+  ['as its parameters', () => post({ ...messageOf('ping'), params: many })],
+])('a long list %s is not answered with a long text', async (_, send) => {
+  expect((await send()).body.length).toBeLessThan(2_000)
 })
 
 test('a notification has no answer', async () => {

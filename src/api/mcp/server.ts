@@ -11,6 +11,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { clip } from '../../lib/errors.ts'
 import { release } from '../../lib/root.ts'
 import { info } from '../openapi/texts.ts'
+import { takenOf } from './message.ts'
 import { callTool, originOf, sendPart } from './parts.ts'
 import { documentAt, documents, MARKDOWN, OPERATION_PAGE } from './resources.ts'
 import { toolsOf } from './tools.ts'
@@ -77,7 +78,8 @@ export const createMcp = (app: FastifyInstance) => {
   }
 
   return async (request: FastifyRequest): Promise<Response> => {
-    const { headers, body: parsedBody, method } = request
+    const { headers, body, method } = request
+    const parsedBody = takenOf(Object(body))
     const own = Object.entries(headers).flatMap(([name, value]) =>
       OWN_HEADER.test(name) ? [[name, String(value)] as [string, string]] : [],
     )
