@@ -355,6 +355,23 @@ test('production rejects synthetic rates, and reports them together with every o
   expect(load(environments.engine, { ENGINE_SYNTHETIC: 'true' }).ENGINE_SYNTHETIC).toBe(true)
 })
 
+test.each([
+  ['127.0.0.1', 'http://127.0.0.1:4000', true],
+  ['::1', 'http://127.0.0.1:4000', true],
+  ['0.0.0.0', 'http://127.0.0.1:4000', false],
+  ['192.0.2.1', 'http://127.0.0.1:4000', false],
+  ['0.0.0.0', 'on', true],
+  ['0.0.0.0', 'off', true],
+])('an API at %s with EXPLORER=%s starts: %s, because other machines get no controls', (HOST, EXPLORER, starts) => {
+  const start = () => load(environments.api, { ...complete, HOST, EXPLORER })
+  if (starts) expect(start).not.toThrow()
+  else expect(start).toThrow(/EXPLORER: .*HOST/)
+})
+
+test('an API without HOST, which every machine reaches, gets no controls', () => {
+  expect(() => load(environments.api, { ...complete, EXPLORER: 'http://127.0.0.1:4000' })).toThrow(/EXPLORER/)
+})
+
 describe('private variables', () => {
   const folder = mkdtempSync(join(tmpdir(), 'fx-config-'))
   afterAll(() => rmSync(folder, { recursive: true }))

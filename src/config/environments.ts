@@ -251,6 +251,18 @@ const defaulting = {
   when: always,
 }
 
+type Exploring = { readonly HOST?: string; readonly EXPLORER?: { readonly sandboxUrl: string | null } | null }
+
+/** Whether only this machine reaches the pages that have the controls of a sandbox. */
+const hidesControls = ({ HOST = '', EXPLORER }: Exploring): boolean =>
+  EXPLORER?.sandboxUrl == null || ['127.0.0.1', '::1', 'localhost'].includes(HOST)
+
+const controlsFault = {
+  path: ['EXPLORER'],
+  error: 'the address of a sandbox needs a HOST that only this machine reaches: set EXPLORER to on or off',
+  when: always,
+}
+
 /** The variables of a command: its own, and those of each chain of `CHAINS`, whose names end in the chain's id. */
 export type Environment<Own extends z.ZodObject = z.ZodObject, OfChain extends z.ZodObject = z.ZodObject> = {
   readonly own: Own
@@ -265,7 +277,8 @@ export const environments = {
   api: {
     own: z
       .object({ ...indexed, ...metrics, ...tracing, ...serving, ...api, ...identity })
-      .refine(hasDefault, defaulting),
+      .refine(hasDefault, defaulting)
+      .refine(hidesControls, controlsFault),
     ofChain,
   },
   worker: {

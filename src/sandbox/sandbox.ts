@@ -208,8 +208,9 @@ const openSandbox = async (
     await startControls({ port: controlsPort, apiPort, chains: controlled, accounts }),
     ({ close }) => close(),
   )
-  // Only the API gets the address of the controls, so only its pages show them.
-  const explorer = { EXPLORER: `http://127.0.0.1:${controlsPort}` }
+  // Only the API gets the address of the controls, so only its pages show them; not to other machines.
+  const isHidden = host === '127.0.0.1'
+  const explorer = { EXPLORER: isHidden ? `http://127.0.0.1:${controlsPort}` : 'on' }
   await start('api', { ...variables, ...explorer }, { number: apiPort, variable: 'PORT' })
   if (persisted) {
     await settleAll(opened.map(({ node }) => node.save()))
