@@ -9,13 +9,13 @@ type Description = {
 const { paths } = JSON.parse(readFileSync('docs/openapi.json', 'utf8')) as Description
 
 describe('the links to claims', () => {
-  it('have the parameters that the plans require, apart from the wallet', () => {
+  it('have the parameters that the plans require, also the wallet that owns the claim', () => {
     for (const [kind, { plan }] of Object.entries(claims)) {
-      const link = new URL(claimPath({ kind: kind as 'payout', chainId: 56, id: 7 }), 'http://explorer')
+      const link = new URL(claimPath({ kind: kind as 'payout', chainId: 56, id: 7 }, '0x12'), 'http://explorer')
       const { required } = paths[`/v1/plans/${plan}`]?.post.requestBody.content['application/json'].schema ?? {}
       expect(link.pathname).toBe(`/act/${plan}`)
-      expect([...link.searchParams.keys(), 'from'].toSorted(), plan).toEqual(required?.toSorted())
-      expect([...link.searchParams.values()]).toEqual(['56', '7'])
+      expect([...link.searchParams.keys()].toSorted(), plan).toEqual(required?.toSorted())
+      expect([...link.searchParams.values()]).toEqual(['56', '7', '0x12'])
     }
   })
 })

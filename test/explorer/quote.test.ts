@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { bodyOf, rangeOf, readFields } from '../../explorer/src/act/actions.ts'
-import { inputTime, type Values } from '../../explorer/src/act/fields.ts'
+import { changedValues, inputTime, type Values } from '../../explorer/src/act/fields.ts'
 import {
   cautions,
   chartRange,
@@ -78,4 +78,9 @@ describe('the breakdown of a quote', () => {
     ])
     expect(cautions({ history: { stale: false }, usdRate: {}, spotSource: null })).toEqual([])
   })
+})
+
+it('a value that is taken back leaves the first value of the page', () => {
+  const changed = changedValues({ underlying: 'USD/MXN', strike: '19' }, { underlying: 'EUR/USD', strike: undefined })
+  expect({ strike: 'first', ...changed }).toEqual({ strike: 'first', underlying: 'EUR/USD' })
 })

@@ -50,6 +50,14 @@ test.each([
   ['1e9', 6, null],
   ['', 6, null],
   ['1'.repeat(31), 6, null],
+  ['1,000', 6, 1_000_000_000n],
+  ["1'234'567.5", 6, 1_234_567_500_000n],
+  ['1 000 000', 0, 1_000_000n],
+  ['1.000,50', 6, null],
+  ['1,5', 6, null],
+  ['1,00,000', 6, null],
+  ["1,000'000", 6, null],
+  ['0.1,000', 6, null],
 ])('%j with %i decimals is read as %s', (text, decimals, amount) => {
   expect(parseDecimal(text, decimals)).toBe(amount)
 })

@@ -5,6 +5,7 @@ import { createStore, useStore } from '../api/store.ts'
 import { type Provider, switchChain } from '../wallet/provider.ts'
 import type { Connected } from '../wallet/session.ts'
 import { type Failure, failureOf } from './failure.ts'
+import { type Kept, kept } from './kept.ts'
 
 export type Execution = {
   readonly plan: Plan
@@ -21,6 +22,16 @@ export type Execution = {
 const current = createStore<Execution | null>(null)
 
 export const useExecution = (): Execution | null => useStore(current)
+
+/** The execution that the page before this one in its tab did not end. */
+const interrupted = createStore<Kept | null>(kept.read())
+
+export const useInterrupted = (): Kept | null => useStore(interrupted)
+
+export const forgetInterrupted = (): void => {
+  kept.clear()
+  interrupted.set(null)
+}
 
 export const isRunning = (execution: Execution | null): boolean =>
   execution?.phase === 'asking' || execution?.phase === 'sent'
@@ -46,9 +57,12 @@ const sign = async (plan: Plan, { wallet, account }: Connected, chain: Chain): P
   const { provider }: { readonly provider: Provider } = wallet
   const change = (changed: Partial<Execution>): void => {
     const before = current.get()
-    if (before !== null) current.set({ ...before, ...changed })
+    if (before === null) return
+    current.set({ ...before, ...changed })
+    kept.write({ ...plan, hashes: current.get()?.hashes ?? [] })
   }
   current.set({ plan, walletName: wallet.name, phase: 'asking', hashes: [], batches: 0 })
+  kept.write({ ...plan, hashes: [] })
   addEventListener('beforeunload', warn)
   try {
     await switchChain(provider, chain)
@@ -63,6 +77,7 @@ const sign = async (plan: Plan, { wallet, account }: Connected, chain: Chain): P
     change({ phase: 'failed', failure: failureOf(error, hashes.length + batches > 0) })
   } finally {
     endedAt = Date.now()
+    kept.clear()
     removeEventListener('beforeunload', warn)
   }
 }

@@ -19,10 +19,11 @@ type Props = {
 
 /** A field with its label, its unit, and a hint or what is wrong with it. */
 export const FieldInput = ({ name, value, set, choices, problem, unit, required = false, disabled }: Props) => {
-  const { label, kind, hint, optional, range, choices: fixed } = fieldOf(name)
+  const { label, kind, hint, without, optional, range, choices: fixed } = fieldOf(name)
   const offered = choices ?? fixed
   const id = `field-${name}`
-  const text = problem || (choices === undefined ? hint : undefined)
+  const help = without && !required ? `${hint} ${without}` : hint
+  const text = problem || (choices === undefined ? help : undefined)
   const given = {
     ...{ id, name, value, disabled, 'aria-invalid': !!problem, ...(text && { 'aria-describedby': `${id}-hint` }) },
   }

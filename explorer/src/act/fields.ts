@@ -6,6 +6,10 @@ export type Value = string | number | boolean
 /** What a person typed, by the names of the fields. */
 export type Values = Readonly<Record<string, string | undefined>>
 
+/** The values after a change. One that is undefined is taken back, so that a first value of the page counts again. */
+export const changedValues = (before: Values, changed: Values): Values =>
+  Object.fromEntries(Object.entries({ ...before, ...changed }).filter(([, value]) => value !== undefined))
+
 type Kind = 'chain' | 'id' | 'amount' | 'rate' | 'share' | 'time' | 'flag' | 'choice' | 'address' | 'count' | 'text'
 
 export type Field = {
@@ -13,6 +17,8 @@ export type Field = {
   readonly kind: Kind
   /** What the value means, where the label is not enough. */
   readonly hint?: string
+  /** What leaving the field empty means. */
+  readonly without?: string
   /** What the field has before a person changes it. */
   readonly initial?: string
   /** An empty field is left out of the request. */
@@ -50,7 +56,8 @@ const fields = {
   strike: { label: 'Strike', kind: 'rate', hint: 'The rate at which the payout begins.' },
   payoutCap: {
     ...{ label: 'Cap', kind: 'rate', optional: true },
-    hint: 'The rate at which the payout stops growing. Without one: all or nothing.',
+    hint: 'The rate at which the payout stops growing.',
+    without: 'Without one: all or nothing.',
   },
   initialRate: { label: 'Rate today', kind: 'rate' },
   premiumRate: { label: 'Premium in %', kind: 'share', hint: 'Of the notional.' },

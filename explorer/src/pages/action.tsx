@@ -2,9 +2,18 @@ import { costOf, type Plan, type PostPath, type Schemas } from 'fx-protection-cl
 import { useEffect, useState } from 'preact/hooks'
 import { Link, useSearchParams } from 'wouter-preact'
 import { type ActionName, actions, bodyOf, fieldsOf, isAction, isRequired } from '../act/actions.ts'
-import { type Execution, executeOnce, forgetOutcome, isRunning, lastEnd, useExecution } from '../act/execution.ts'
+import {
+  type Execution,
+  executeOnce,
+  forgetOutcome,
+  isRunning,
+  lastEnd,
+  useExecution,
+  useInterrupted,
+} from '../act/execution.ts'
 import { type Choices, FieldInput } from '../act/field-input.tsx'
-import { type FieldName, fieldOf, type Values } from '../act/fields.ts'
+import { changedValues, type FieldName, fieldOf, type Values } from '../act/fields.ts'
+import { Interrupted } from '../act/interrupted.tsx'
 import { PlanView } from '../act/plan-view.tsx'
 import { Progress } from '../act/progress.tsx'
 import { type EventRow, EventSubject, OwnSubject, SubjectChoices, useEventOf } from '../act/subject.tsx'
@@ -126,10 +135,11 @@ const Form = ({ action }: { readonly action: ActionName }) => {
   const { title, about, subject } = actions[action]
   const [search] = useSearchParams()
   const [values, setValues] = useState(() => valuesOf(action, search))
-  const set = (changed: Values): void => setValues((before) => ({ ...before, ...changed }))
+  const set = (changed: Values): void => setValues((before) => changedValues(before, changed))
   useShared(values)
   const session = useSession()
   const execution = useExecution()
+  const interrupted = useInterrupted()
   const running = isRunning(execution)
   // What has ended on another page is not shown on this one.
   useEffect(forgetOutcome, [])
@@ -220,7 +230,8 @@ const Form = ({ action }: { readonly action: ActionName }) => {
                 autocomplete="off"
                 disabled={running}
                 aria-describedby="field-from-hint"
-                onInput={({ currentTarget }) => set({ from: currentTarget.value.trim() || undefined })}
+                onInput={({ currentTarget }) => set({ from: currentTarget.value.trim() })}
+                onBlur={({ currentTarget }) => currentTarget.value.trim() === '' && set({ from: undefined })}
               />
               <small id="field-from-hint" class="hint">
                 {connected
@@ -264,7 +275,11 @@ const Form = ({ action }: { readonly action: ActionName }) => {
             <>
               <PlanView plan={plan} />
               <div class="sign">
-                <Sign {...{ plan, isCurrent, chain, execution }} take={() => set({ from: undefined })} />
+                {interrupted === null ? (
+                  <Sign {...{ plan, isCurrent, chain, execution }} take={() => set({ from: undefined })} />
+                ) : (
+                  <Interrupted execution={interrupted} />
+                )}
               </div>
             </>
           ) : settled === null ? (

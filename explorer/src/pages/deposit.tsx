@@ -49,19 +49,19 @@ const Series = ({ deposit: { chainId, id, decimals, createdAt } }: Of) => {
   )
 }
 
-const Actions = ({ deposit: { chainId, id, premiumsEarned, premiumsClaimed, withdrawn }, event }: Of) => {
+const Actions = ({ deposit: { chainId, id, lp, premiumsEarned, premiumsClaimed, withdrawn }, event }: Of) => {
   const hasPremiums = premiumsEarned > premiumsClaimed
   const hasCapital = !withdrawn && event.settledAt !== 0
   if (!hasPremiums && !hasCapital) return null
   return (
     <p class="actions">
       {hasPremiums && (
-        <Link class="button" href={claimPath({ kind: 'premiums', chainId, id })}>
+        <Link class="button" href={claimPath({ kind: 'premiums', chainId, id }, lp)}>
           Claim premiums
         </Link>
       )}
       {hasCapital && (
-        <Link class="button" href={claimPath({ kind: 'capital', chainId, id })}>
+        <Link class="button" href={claimPath({ kind: 'capital', chainId, id }, lp)}>
           Withdraw capital
         </Link>
       )}

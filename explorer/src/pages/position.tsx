@@ -112,7 +112,7 @@ const Page = ({ position, event }: Of) => {
       </p>
       {isClaimable && (
         <p class="actions">
-          <Link class="button" href={claimPath({ kind: 'payout', chainId, id })}>
+          <Link class="button" href={claimPath({ kind: 'payout', chainId, id }, position.hedger)}>
             Claim
           </Link>
         </p>

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { Link, useSearchParams } from 'wouter-preact'
 import { rangeOf, readFields } from '../act/actions.ts'
 import { FieldInput } from '../act/field-input.tsx'
-import { fieldOf, inputTime, type Value, type Values } from '../act/fields.ts'
+import { changedValues, fieldOf, inputTime, type Value, type Values } from '../act/fields.ts'
 import { useChains } from '../api/chains.ts'
 import { useApi, usePost, useSettled } from '../api/queries.ts'
 import { payoffOf } from '../charts/payoff.ts'
@@ -87,7 +87,7 @@ export const QuotePage = () => {
     ),
   )
   const [expiry] = useState(() => firstExpiry(Date.now() / 1_000))
-  const set = (changed: Values): void => setValues((before) => ({ ...before, ...changed }))
+  const set = (changed: Values): void => setValues((before) => changedValues(before, changed))
   const session = useSession()
   const chains = useChains()
   const health = useApi('/v1/pricing/health', {})

@@ -147,7 +147,7 @@ const Holdings = ({ address, moment, portfolio }: Of & { readonly portfolio: Por
         ) : (
           <>
             {moment !== null && <p class="muted">A claim takes what is there now, so the past has no buttons.</p>}
-            <Claimables rows={claimables} now={moment === null} />
+            <Claimables wallet={address} rows={claimables} now={moment === null} />
           </>
         )}
         {portfolio.claimablesComplete === false && (

@@ -26,27 +26,29 @@ const columns: readonly Column<Claimable>[] = [
   },
 ]
 
-const claim: Column<Claimable> = {
+const claimOf = (wallet: string): Column<Claimable> => ({
   title: 'Claim',
   cell: (row) => (
     <Link
       class="button plain"
-      href={claimPath(row)}
+      href={claimPath(row, wallet)}
       aria-label={`Claim: ${claims[row.kind].name} of ${claims[row.kind].of} ${row.id}`}
     >
       Claim
     </Link>
   ),
-}
+})
 
 type Props = {
+  /** The wallet that can claim it. A plan of another one than that of the reader is simulated, and cannot be signed. */
+  readonly wallet: string
   readonly rows: readonly Claimable[]
   /** Whether it can be claimed: what could be claimed in the past has no links. */
   readonly now: boolean
 }
 
 /** What a wallet can claim, by chain, because one plan claims all of one chain. */
-export const Claimables = ({ rows, now }: Props) => {
+export const Claimables = ({ wallet, rows, now }: Props) => {
   const chains = useChains()
   const ids = [...new Set(rows.map(({ chainId }) => chainId))]
   return (
@@ -59,14 +61,14 @@ export const Claimables = ({ rows, now }: Props) => {
             <div class="bar">
               <h3>{name}</h3>
               {now && own.length > 1 && (
-                <Link class="button" href={`/act/claim-all?chainId=${chainId}`}>
+                <Link class="button" href={`/act/claim-all?chainId=${chainId}&from=${wallet}`}>
                   Claim all on {name}
                 </Link>
               )}
             </div>
             <Table
               label={`Can be claimed on ${name}`}
-              columns={now ? [...columns, claim] : columns}
+              columns={now ? [...columns, claimOf(wallet)] : columns}
               rows={own}
               keyOf={({ kind, id }) => `${kind} ${id}`}
             />

@@ -12,6 +12,6 @@ export const claims = {
 
 export type Claim = { readonly kind: Kind; readonly chainId: number; readonly id: number }
 
-/** The page that claims it. */
-export const claimPath = ({ kind, chainId, id }: Claim): string =>
-  `/act/${claims[kind].plan}?chainId=${chainId}&${claims[kind].id}=${id}`
+/** The page that claims it, for the wallet that owns it. */
+export const claimPath = ({ kind, chainId, id }: Claim, wallet: string): string =>
+  `/act/${claims[kind].plan}?chainId=${chainId}&${claims[kind].id}=${id}&from=${wallet}`

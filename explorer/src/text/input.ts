@@ -1,11 +1,17 @@
 import { parseAmount } from 'fx-protection-client'
 
-/** What a person typed as an amount in units of a token; null for what is not a positive amount. */
+/** Digits with or without a separator of thousands, then decimals after a point. */
+const DECIMAL = /^(?:\d{1,30}|\d{1,3}(?:([\s,_'])\d{3})(?:\1\d{3}){0,9})(?:\.\d{1,30})?$/
+
+/**
+ * What a person typed as an amount in units of a token; null for what is not a positive amount, and for commas that do not
+ * separate thousands: `1.000,50` may be meant in two ways.
+ */
 export const parseDecimal = (text: string, decimals: number): bigint | null => {
-  const plain = text.replace(/[\s,_']/g, '')
-  if (!/^\d{1,30}(\.\d{1,30})?$/.test(plain)) return null
+  const typed = text.trim()
+  if (!DECIMAL.test(typed)) return null
   try {
-    const amount = parseAmount(plain, decimals)
+    const amount = parseAmount(typed.replace(/[\s,_']/g, ''), decimals)
     return amount > 0n ? amount : null
   } catch {
     return null
