@@ -27,9 +27,11 @@ export const createSources = (
      */
     readonly reader: Reader
     readonly changes: Changes
+    /** How long a record of the chain waits for the index, in milliseconds. */
+    readonly patienceMs?: number
   },
 ): AppSources => {
-  const { chains: untimed, database, reader, changes, checks, maxLagSeconds } = deps
+  const { chains: untimed, database, reader, changes, checks, maxLagSeconds, patienceMs } = deps
   const chains = new Map([...untimed].map(([chainId, chain]) => [chainId, timed(chain)]))
   const singleFlight = createSingleFlight<IndexHealth>()
   const webhooksFlight = createSingleFlight<WebhooksHealth>()
@@ -40,7 +42,7 @@ export const createSources = (
     finality: createFinality(chains),
     history: createHistory(reader),
     lists,
-    indexed: createIndexed(lists),
+    indexed: createIndexed(lists, patienceMs),
     changes,
     settlements: createSettlementQueries(database),
     feed: createFeedQueries(reader),

@@ -112,6 +112,8 @@ export const openApp = async (options: Options) => {
   const checks = createChecks({ chains: opened, pricing, writes: diamondFunctions, log })
   const sources = createSources({
     ...{ chains: opened, database, reader: database, changes, checks, maxLagSeconds: 60 },
+    // A busy machine takes longer than the service waits.
+    patienceMs: 60_000,
   })
   const {
     userinfoUrl,

@@ -90,6 +90,7 @@ export const viewsNode = (outcomes: Readonly<Record<string, unknown>>, block = b
 type Fakes = {
   readonly page?: (query: PageQuery) => ListingRows
   readonly byIds?: (query: IdsQuery) => ListingRows
+  readonly one?: (...of: Parameters<Lists['listings']['one']>) => ListRow | null
   readonly portfolios?: (query: PortfolioQuery) => PortfolioRows
   readonly finalBlock?: (chainId: ChainId, finality: string) => StoredBlock | null
 }
@@ -123,6 +124,7 @@ export const listSources = (fakes: Fakes) => {
           byIds.push(query)
           return (fakes.byIds ?? unused)(query)
         },
+        one: async (...of: Parameters<Lists['listings']['one']>) => (fakes.one ?? unused)(...of),
       },
       portfolios: {
         of: async (query: PortfolioQuery) => {

@@ -201,6 +201,12 @@ const byIdsStatement = ({ kind, query, ids }: IdsQuery, reader: RowReader): Stat
   return { text, values, name: `ids ${reader.name}` }
 }
 
+const oneStatement = (kind: Kind, chainId: ChainId, id: bigint, reader: RowReader): Statement => ({
+  text: `SELECT ${reader.expressions.join()} FROM (SELECT * FROM ${tables[kind].facts} WHERE chain_id = $1 AND id = $2) f ${reader.joins}`,
+  values: [chainId, id.toString()],
+  name: `row ${reader.name}`,
+})
+
 /**
  * Creates the list queries of a database. All throw `service_unavailable` when it is out of reach.
  *
@@ -227,5 +233,11 @@ export const createListings = (database: Pick<Database, 'rows'>) => {
     page: (query: ListingQuery) => answer(query, pageStatement),
     /** Rows by their ids, in that order; absent ones are left out. */
     byIds: (query: IdsQuery) => answer(query, byIdsStatement),
+    /** A row by its id, without inclusions; null for an absent one. Costs a third of `byIds`. */
+    async one(kind: Kind, chainId: ChainId, id: bigint): Promise<ListRow | null> {
+      const reader = rowReader(kind, [])
+      const [cells] = await database.rows(oneStatement(kind, chainId, id, reader))
+      return cells === undefined ? null : reader.parse(cells, 0)
+    },
   }
 }

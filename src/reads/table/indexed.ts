@@ -15,10 +15,9 @@ export const createIndexed =
   ): ReadIndexed =>
   async (kind, chainId, id) => {
     const read = async () => {
-      const query = { chainId, after: null, upTo: null, now: null, rollback: null }
-      const [row] = (await listings.byIds({ kind, include: [], query, ids: [BigInt(id)] })).rows
+      const row = await listings.one(kind, chainId, BigInt(id))
       // The token is known when the event was observed.
-      if (row === undefined || row.token === null) return { fields: null, isKnown: true }
+      if (row === null || row.token === null) return { fields: null, isKnown: true }
       const known = token(chainId, row.token, row) ?? (await tokens.ask(chainId, row.token))
       return { fields: addIndexed(kind, {}, row, known), isKnown: true }
     }

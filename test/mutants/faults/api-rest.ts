@@ -280,9 +280,9 @@ export const restFaults: Faults = {
     faults: [
       ['.catch(nullIfUnavailable)', ''],
       ['.catch(nullIfUnavailable)', '.catch(() => null)'],
-      ['row === undefined || row.token === null', 'row === undefined'],
+      ['row === null || row.token === null', 'row === null'],
       ['fields: null, isKnown: false', 'fields: null, isKnown: true'],
-      ['ids: [BigInt(id)]', 'ids: [0n]'],
+      ['BigInt(id)', '0n'],
     ],
   },
   'src/reads/table/table.ts': {

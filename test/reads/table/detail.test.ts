@@ -4,7 +4,7 @@ import type { Kind } from '../../../src/protocol/entities.ts'
 import type { Read, ReadIndexed, ReadSources } from '../../../src/reads/read.ts'
 import { detail } from '../../../src/reads/table/detail.ts'
 import { createIndexed } from '../../../src/reads/table/indexed.ts'
-import { listRow, listSources, tipOf } from '../../support/list-sources.ts'
+import { listRow, listSources } from '../../support/list-sources.ts'
 import { blockOf, seedToken } from '../../support/seed-index.ts'
 
 /* A single record is the state of the chain, and what the index adds to it. */
@@ -41,10 +41,14 @@ const ofLogs = {
 } as const
 
 const rowsOf = (kind: Kind, own: object | null) => {
-  const { sources, byIds } = listSources({
-    byIds: () => ({ tips: [tipOf(8453)], rows: own === null ? [] : [listRow(kind, 8453, 4, own)], total: null }),
+  const asked: unknown[] = []
+  const { sources } = listSources({
+    one(...of) {
+      asked.push(of)
+      return own === null ? null : listRow(kind, 8453, 4, own)
+    },
   })
-  return { indexed: createIndexed(sources.lists), byIds }
+  return { indexed: createIndexed(sources.lists), asked }
 }
 
 const read = async (
@@ -61,10 +65,10 @@ const read = async (
 test.each(kinds)(
   'a single $kind has its creation, its token and its end as rows have them',
   async ({ kind, ended, ending }) => {
-    const { indexed, byIds } = rowsOf(kind, ofLogs)
+    const { indexed, asked } = rowsOf(kind, ofLogs)
     const data = { ...ended, chainId: 8453, ...created, ...ofToken, ...ending }
     expect(await read(kind, { data: ended }, indexed)).toEqual({ data, isPartial: false })
-    expect(byIds).toMatchObject([{ kind, ids: [4n], include: [], query: { chainId: 8453, upTo: null } }])
+    expect(asked).toEqual([[kind, 8453, 4n]])
   },
 )
 
@@ -98,9 +102,12 @@ test('what the index does not know yet may be known later', async () => {
 test('an index that is out of reach or too slow leaves nulls, and the record is partial', async () => {
   const data = { id: 4, claimed: true, chainId: 8453, ...unknown, claimedAt: null, claimedTx: null }
   const { lists } = listSources({}).sources
-  const byIds = [() => Promise.reject(unavailable('the database is out of reach')), () => new Promise<never>(() => {})]
-  for (const answer of byIds) {
-    const indexed = createIndexed({ ...lists, listings: { ...lists.listings, byIds: answer } }, 1)
+  const answers = [
+    () => Promise.reject(unavailable('the database is out of reach')),
+    () => new Promise<never>(() => {}),
+  ]
+  for (const one of answers) {
+    const indexed = createIndexed({ ...lists, listings: { ...lists.listings, one } }, 1)
     expect(await read('position', { data: { id: 4, claimed: true } }, indexed)).toEqual({ data, isPartial: true })
   }
 })
@@ -109,7 +116,7 @@ test('a fault of the index is one of the read, and a missing record stays missin
   const { lists } = listSources({}).sources
   const fails = createIndexed({
     ...lists,
-    listings: { ...lists.listings, byIds: () => Promise.reject(Error('a bug')) },
+    listings: { ...lists.listings, one: () => Promise.reject(Error('a bug')) },
   })
   await expect(read('position', { data: { id: 4, claimed: true } }, fails)).rejects.toThrow('a bug')
   expect(await read('position', { missing: 'no 4' }, rowsOf('position', null).indexed)).toMatchObject({
