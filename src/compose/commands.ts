@@ -87,7 +87,10 @@ export const programs: Readonly<Record<string, Command>> = {
     flags: {
       out: { value: 'DIR', summary: 'the folder of the files' },
       chain: { value: 'IDS', summary: 'only these chains, separated by commas' },
-      table: { value: 'NAMES', summary: 'only some of activity, deposits, events, positions, settlements' },
+      table: {
+        value: 'NAMES',
+        summary: 'only some of activity, deposits, event_days, events, positions, settlements, token_days',
+      },
       from: { value: 'DAY', summary: 'the first day, YYYY-MM-DD in UTC; default: that of the first log' },
       to: { value: 'DAY', summary: 'the last day; default: the last one whose blocks are all final' },
       verify: { summary: 'compare the files with the index, change none, and exit 1 when one differs' },

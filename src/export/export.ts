@@ -4,20 +4,21 @@ import { mkdir, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Chain } from '../chain/chain.ts'
 import type { Database } from '../db/pool.ts'
-import { createActivity } from '../db/queries/activity.ts'
-import { type Blocks, readExportState } from '../db/queries/export.ts'
+import { readExportState } from '../db/queries/export.ts'
 import { OperatorError } from '../lib/errors.ts'
 import type { Logger } from '../lib/observe/log.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import type { Row } from '../protocol/fields/flat-fields.ts'
+import { InexactPast } from '../reads/history/past.ts'
 import type { ListSources } from '../reads/lists/sources.ts'
 import { columnsOf, fingerprintOf } from './columns.ts'
-import { dayOf, daysBetween, endOf, startOf } from './days.ts'
+import { dayOf, daysBetween, endOf } from './days.ts'
 import { ifThere, onDisk } from './disk.ts'
 import { type FinalPart, finalPartOf, type IncompleteDays, incompleteDays, isAsComplete, lastFinalOf } from './final.ts'
 import { type Entry, pathOf, readManifest, replaceFile, writeManifest } from './manifest.ts'
 import { writeParquet } from './parquet.ts'
-import { exportTable, type Source, sourceOf, type TableName, tableNames } from './tables.ts'
+import { type Day, readDay, type Source, sourceOf } from './source.ts'
+import { exportTable, type TableName, tableNames } from './tables.ts'
 
 /**
  * `export` writes the files that are not there; `verify` compares all listed ones with what would be written;
@@ -49,29 +50,22 @@ export type ExportReport = {
   readonly different: readonly string[]
   /** The last day whose blocks are all final and indexed. It can be before the first log. */
   readonly lastFinal: string
-  /** The wanted final days that the index does not have completely, and why. */
+  /** The wanted final days, or tables of them, that the index does not have completely, and why. */
   readonly incomplete: readonly IncompleteDays[]
 }
 
-const blocksOf = async (source: Source, chainId: ChainId, day: string): Promise<Blocks> => {
-  const { blockAt } = createActivity(source)
-  return {
-    chainId,
-    low: await blockAt(chainId, startOf(day)),
-    high: (await blockAt(chainId, endOf(day))) - 1n,
-  }
-}
-
 /** Passes rows on, and keeps the blocks of the first and the last one. */
-const tracked = (rows: AsyncIterable<Row>, field: string) => {
+const tracked = (rows: AsyncIterable<Row>, field: string | null) => {
   const seen: { first: number | null; last: number | null } = { first: null, last: null }
   return {
     seen,
     rows: (async function* () {
       for await (const row of rows) {
-        const block = Number(row[field])
-        seen.first ??= block
-        seen.last = block
+        if (field !== null) {
+          const block = Number(row[field])
+          seen.first ??= block
+          seen.last = block
+        }
         yield row
       }
     })(),
@@ -101,9 +95,10 @@ export const exportChain = async (options: ExportOptions): Promise<ExportReport>
   const incomplete = await incompleteDays(chain, part)
   const counts = { written: 0, kept: 0 }
   const different: string[] = []
+  const leftOut: IncompleteDays[] = []
 
   /** The file of a table and a day, under another name until it is complete. */
-  const writeTemporary = async (source: Source, table: TableName, day: string, blocks: Blocks): Promise<Entry> => {
+  const writeTemporary = async (source: Source, table: TableName, day: string, blocks: Day): Promise<Entry> => {
     const { schema, block, rows } = exportTable(table)
     const path = pathOf(table, chainId, day)
     await onDisk(() => mkdir(join(folder, dirname(path)), { recursive: true }))
@@ -112,6 +107,13 @@ export const exportChain = async (options: ExportOptions): Promise<ExportReport>
     const written = await writeParquet(temporaryOf(path), columns, passed, groupRows)
     const at = { firstBlock: seen.first, lastBlock: seen.last }
     return { path, table, day, ...written, ...at, format: fingerprintOf(columns) }
+  }
+
+  /** Keeps why a table of a day is not exported. Days that follow each other become one entry. */
+  const leaveOut = (day: string, why: string): void => {
+    const before = leftOut.findIndex((days) => days.why === why && dayOf(endOf(days.last)) === day)
+    const { first } = leftOut[before] ?? { first: day }
+    leftOut.splice(before < 0 ? leftOut.length : before, 1, { first, last: day, why })
   }
 
   const temporaryOf = (path: string): string => join(folder, dirname(path), '.data.parquet.tmp')
@@ -151,16 +153,22 @@ export const exportChain = async (options: ExportOptions): Promise<ExportReport>
   }
 
   const exportDay = async (day: string, wanted: readonly TableName[]): Promise<void> => {
-    await database.snapshot(async (_, rows) => {
+    await database.snapshot(async (handle, rows) => {
       if (!isAsComplete(await readExportState(rows, chainId), part))
         throw new OperatorError(
           `the index of chain ${chainId} was rolled back or lacks logs again: run the export again`,
         )
-      const source = sourceOf(sources, rows, pageRows)
-      const blocks = await blocksOf(source, chainId, day)
+      const source = sourceOf(sources, handle, rows, pageRows)
+      const blocks = await readDay(source, chainId, day)
       for (const table of wanted) {
-        const entry = await writeTemporary(source, table, day, blocks)
-        await (mode === 'export' ? keep(entry) : verify(entry))
+        try {
+          const entry = await writeTemporary(source, table, day, blocks)
+          await (mode === 'export' ? keep(entry) : verify(entry))
+        } catch (fault) {
+          if (!(fault instanceof InexactPast)) throw fault
+          await onDisk(() => rm(temporaryOf(pathOf(table, chainId, day))))
+          leaveOut(day, `${table}: ${fault.message}`)
+        }
       }
     })
     if (mode !== 'verify') await writeManifest(folder, manifest)
@@ -172,7 +180,13 @@ export const exportChain = async (options: ExportOptions): Promise<ExportReport>
     if (wanted.length > 0) await exportDay(day, wanted)
   }
   const isWanted = ({ first, last }: IncompleteDays): boolean => last >= (from ?? '') && first <= (to ?? last)
-  return { chainId, ...counts, different, lastFinal: lastFinalOf(part), incomplete: incomplete.filter(isWanted) }
+  return {
+    chainId,
+    ...counts,
+    different,
+    lastFinal: lastFinalOf(part),
+    incomplete: [...incomplete.filter(isWanted), ...leftOut],
+  }
 }
 
 const formats = new Map(tableNames.map((table) => [table, fingerprintOf(columnsOf(exportTable(table).schema))]))

@@ -1,8 +1,5 @@
 import type { z } from 'zod'
-import type { Database } from '../db/pool.ts'
-import { createActivity } from '../db/queries/activity.ts'
 import { type Blocks, idsCreatedIn } from '../db/queries/export.ts'
-import { createListings, MAX_ROWS } from '../db/queries/listings.ts'
 import { unavailable } from '../lib/errors.ts'
 import type { Kind } from '../protocol/entities.ts'
 import type { Row } from '../protocol/fields/flat-fields.ts'
@@ -12,20 +9,8 @@ import { Activity } from '../reads/activity/records.ts'
 import { Settlement } from '../reads/feeds/settlements.ts'
 import { DepositRow, EventRow, PositionRow } from '../reads/lists/records.ts'
 import { unvaluedRowsOf } from '../reads/lists/rows.ts'
-import type { ListSources } from '../reads/lists/sources.ts'
-
-type Sources = Pick<ListSources, 'chains' | 'maxLagSeconds' | 'lists'>
-
-/** What tables are read from: one snapshot of the index, and nodes for what it has not read yet. */
-export type Source = Sources & { readonly rows: Database['rows']; readonly pageRows: number }
-
-/** Makes the source of a snapshot. Pages of the index have at most `pageRows` rows. */
-export const sourceOf = (sources: Sources, rows: Database['rows'], pageRows = MAX_ROWS): Source => ({
-  ...sources,
-  lists: { ...sources.lists, activity: createActivity({ rows }), listings: createListings({ rows }) },
-  rows,
-  pageRows,
-})
+import { EventDay, eventDays, TokenDay, tokenDays } from './day-states.ts'
+import type { Day, Source } from './source.ts'
 
 /** The part of a query of one chain that is the same on each page. */
 const queryOf = ({ chainId, high }: Blocks) => ({ chainId, upTo: high, now: null, rollback: null })
@@ -103,10 +88,10 @@ const created = {
 type Table = {
   /** The fields of its rows. No value of a final block changes later. */
   readonly schema: z.ZodObject
-  /** The field with the block of a row. */
-  readonly block: 'blockNumber' | 'createdBlock'
-  /** The rows of some blocks, always in the same order. */
-  readonly rows: (source: Source, blocks: Blocks) => AsyncIterable<Row>
+  /** The field with the block of a row; null where a row has none. */
+  readonly block: 'blockNumber' | 'createdBlock' | null
+  /** The rows of a day, always in the same order. Throws `InexactPast` where the index does not lead to them. */
+  readonly rows: (source: Source, day: Day) => AsyncIterable<Row>
 }
 
 /** The tables of an export, by their names. */
@@ -117,6 +102,7 @@ const exportTables = {
     block: 'createdBlock',
     rows: createdIn('deposit'),
   },
+  event_days: { schema: EventDay, block: null, rows: eventDays },
   events: {
     schema: EventRow.pick({
       id: true,
@@ -148,6 +134,7 @@ const exportTables = {
     rows: createdIn('position'),
   },
   settlements: { schema: Settled, block: 'blockNumber', rows: settledIn },
+  token_days: { schema: TokenDay, block: null, rows: tokenDays },
 } as const satisfies Readonly<Record<string, Table>>
 
 export type TableName = keyof typeof exportTables

@@ -45,11 +45,11 @@ const command = async (words: readonly string[], killAfter = Number.POSITIVE_INF
 
 test('the command exports both chains, continues after a kill, and verifies', async () => {
   const folder = join(folders, 'command')
-  const killed = await command(['--out', folder], 12)
+  const killed = await command(['--out', folder], 16)
   expect(killed.code).toBe(null)
   // The process may write some more files before the signal reaches it.
   const listed = (await manifestOf(folder)).files.length
-  expect([listed >= 10, listed % tableNames.length]).toEqual([true, 0])
+  expect([listed >= 14, listed % tableNames.length]).toEqual([true, 0])
   const { length } = (await manifestOf(whole)).files
   const rest = await command(['--out', folder])
   expect([rest.code, rest.errors.includes('"level":50')]).toEqual([0, false])

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { sql } from 'drizzle-orm'
 import { formatUnits } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { sumSomeRows } from '../../src/db/index/totals.ts'
 import { dayOf, endOf, startOf } from '../../src/export/days.ts'
 import { type TableName, tableNames } from '../../src/export/tables.ts'
 import { Settlement } from '../../src/reads/feeds/settlements.ts'
@@ -31,6 +33,8 @@ afterAll(async () => {
   await exports?.close()
 })
 
+const DAY = 86_400
+
 type Json = Record<string, unknown>
 const isRecord = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 
@@ -57,7 +61,7 @@ const expected = (row: Json, name: string): string | null => {
   const value = row[base]
   if (value === null || value === undefined) return null
   if (suffix === 'Units') return typeof row.decimals === 'number' ? digits(value, row.decimals, 18) : null
-  if (suffix === 'Decimal') return digits(value, 6, 6)
+  if (suffix === 'Decimal') return base === 'utilization' ? digits(value, 8, 8) : digits(value, 6, 6)
   if (suffix === 'Utc') return new Date(Number(value) * 1_000).toISOString().replace('T', ' ').replace('.000Z', '+00')
   return isRecord(value) ? JSON.stringify(value) : String(value)
 }
@@ -92,6 +96,84 @@ describe.each([
         expect(day).toBe(dayOf(BigInt(Number(row[time]))))
       }
     }
+  })
+})
+
+describe('the state at the end of each day', () => {
+  const Point = z.looseObject({ time: z.number() })
+  type Point = z.output<typeof Point>
+
+  /** The points of a series by the day at the end of a final day. */
+  const pointsOf = async (path: string, last: string): Promise<Point[]> => {
+    const { data } = await api.get(path)
+    return z
+      .array(Point)
+      .parse(data)
+      .filter(({ time }) => BigInt(time) === endOf(dayOf(BigInt(time))) - 1n && dayOf(BigInt(time)) <= last)
+  }
+
+  const expectRows = async (table: TableName, order: string, points: readonly Point[], chainId: number) => {
+    const found = await exported(whole, table, order, chainId)
+    expect(found).toEqual(
+      points.map((point) => ({
+        ...Object.fromEntries(Object.keys(found[0] ?? {}).map((name) => [name, expected(point, name)])),
+        day: dayOf(BigInt(point.time)),
+      })),
+    )
+    // No figure of the series is left out.
+    expect(Object.keys(found[0] ?? {})).toEqual(expect.arrayContaining(Object.keys(points[0] ?? {})))
+  }
+
+  test('of an event is that of its series, until the day of its settlement and on later days with a log', async () => {
+    for (const [at, { deployment }] of indexed.worlds.entries()) {
+      const { chainId } = deployment
+      const last = reports[at]?.lastFinal ?? ''
+      const activity = await jsonRows(`/activity?chainId=${chainId}&order=asc`)
+      const points: (Point & { readonly eventId: number })[] = []
+      let left = 0
+      for (const { id } of await jsonRows(`/hedge/events?chainId=${chainId}&order=asc`)) {
+        const logs = activity.filter((row) => row.eventId === id)
+        const dayOfLog = ({ blockTimestamp }: Json) => dayOf(BigInt(Number(blockTimestamp)))
+        const settled = logs.filter(({ type }) => type === 'event.settled').map(dayOfLog)[0] ?? last
+        const all = await pointsOf(`/hedge/events/${chainId}/${id}/series`, last)
+        const own = all.filter(({ time }) => {
+          const day = dayOf(BigInt(time))
+          return day <= settled || logs.some((log) => dayOfLog(log) === day)
+        })
+        left += all.length - own.length
+        points.push(...own.map((point) => ({ ...point, eventId: Number(id) })))
+      }
+      points.sort((a, b) => a.time - b.time || a.eventId - b.eventId)
+      await expectRows('event_days', 'time, eventId', points, chainId)
+      // Event 2 has a day without a row between its settlement and its last log.
+      const ofSettled = points.filter(({ eventId }) => eventId === 2).map(({ time }) => dayOf(BigInt(time)))
+      expect([left > 0, ofSettled.at(-1)]).toEqual([true, last])
+      // The state of a day without a log is that of the day before.
+      const [one, two] = points.filter(({ eventId }) => eventId === 1)
+      expect({ ...two, time: 0 }).toEqual({ ...one, time: 0 })
+    }
+  })
+
+  test('of a token is that of the series of the protocol', async () => {
+    for (const [at, { deployment }] of indexed.worlds.entries()) {
+      const { chainId } = deployment
+      const last = reports[at]?.lastFinal ?? ''
+      const points = await pointsOf(`/series?chainId=${chainId}`, last)
+      expect(points.at(-1)).toMatchObject({ events: 4, settlements: 2, claims: 2 })
+      await expectRows('token_days', 'time, token', points, chainId)
+    }
+  })
+
+  test('has the same bytes when the sums of the days are stored', async () => {
+    const { chainId } = indexed.world.deployment
+    while (await sumSomeRows(indexed.database, chainId, { afterSeconds: -DAY * 1_000 }));
+    const { rows } = await indexed.database.run((handle) =>
+      handle.execute<{ many: number }>(sql`SELECT count(*)::integer AS many FROM ledger_days`),
+    )
+    expect(rows[0]?.many).toBeGreaterThan(0)
+    const report = await run(indexed.world, whole, { mode: 'verify', tables: ['token_days'] })
+    expect(report).toMatchObject({ different: [], incomplete: [] })
+    expect(report.kept).toBeGreaterThan(4)
   })
 })
 
@@ -157,8 +239,8 @@ describe('the SQL of docs/operations/export.md', () => {
     return rows.flat()
   }
 
-  test('has three statements, which a test runs', () => {
-    expect(blocks).toHaveLength(3)
+  test('has four statements, which a test runs', () => {
+    expect(blocks).toHaveLength(4)
   })
 
   test('sums what each wallet paid and received in each month', async () => {
@@ -200,6 +282,26 @@ describe('the SQL of docs/operations/export.md', () => {
     expect(paid).toHaveLength(4)
   })
 
+  test('shows the totals of tokens by day, with their fullest pool', async () => {
+    const found = await result('What were the totals of each token')
+    const [tokens, events] = await Promise.all(
+      (['token_days', 'event_days'] as const).map((table) =>
+        duck.rows(`FROM read_parquet('${whole}/${table}/*/*/*.parquet') ORDER BY chainId, time`),
+      ),
+    )
+    expect(found).toEqual(
+      tokens?.map(({ chainId, day, symbol, time, liquidityUnits, exposureUnits }) => {
+        const pools = events?.filter((event) => event.chainId === chainId && event.time === time) ?? []
+        const fullest = pools.map(({ utilizationDecimal }) => utilizationDecimal).sort()
+        return {
+          ...{ chainId, day, symbol, liquidity: liquidityUnits, exposure: exposureUnits },
+          ...{ pools: String(pools.length), fullest: fullest.at(-1) },
+        }
+      }),
+    )
+    expect(found.length).toBeGreaterThan(8)
+  })
+
   test('counts the rows that the manifests list', async () => {
     const found = await result('Is every row that')
     expect(found).toHaveLength(2 * tableNames.length)
@@ -224,6 +326,11 @@ test('the manifest lists a file of each table for each final day, with its rows,
       expect(path).toBe(`${table}/chain=${chainId}/day=${day}/data.parquet`)
       const content = await readFile(join(whole, path))
       expect([bytes, sha256]).toEqual([content.length, createHash('sha256').update(content).digest('hex')])
+      if (table === 'event_days' || table === 'token_days') {
+        const [found] = await duck.rows(`SELECT count(*) AS rows FROM '${join(whole, path)}'`)
+        expect([found, firstBlock, lastBlock]).toEqual([{ rows: String(rows) }, null, null])
+        continue
+      }
       const block = table === 'activity' || table === 'settlements' ? 'blockNumber' : 'createdBlock'
       const [found] = await duck.rows(
         `SELECT count(*) AS rows, min(${block}) AS low, max(${block}) AS high FROM '${join(whole, path)}'`,

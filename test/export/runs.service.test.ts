@@ -1,4 +1,4 @@
-import { cp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { cp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { pino } from 'pino'
@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createChain } from '../../src/chain/chain.ts'
 import { dayOf, endOf } from '../../src/export/days.ts'
 import type { ExportOptions } from '../../src/export/export.ts'
-import { tableNames } from '../../src/export/tables.ts'
+import { type TableName, tableNames } from '../../src/export/tables.ts'
 import { startAnvil } from '../../src/sandbox/parts/anvil.ts'
 import { openDuckDb } from '../support/duckdb.ts'
 import { type Exports, FINAL_AFTER, manifestOf, manifestText, startExports } from '../support/exports.ts'
@@ -64,7 +64,7 @@ test('only the wanted tables and days are written, and the next run adds the oth
   expect(await inodes(folder)).toMatchObject(before)
 })
 
-test.each(byForm([4, 5], [0, 4, 5, 6, 23]))(
+test.each(byForm([6, 7], [0, 6, 7, 8, 23]))(
   'a run that ends after %i files continues with what is not listed',
   async (many) => {
     const folder = join(folders, `ended-${many}`)
@@ -188,6 +188,77 @@ describe('an index that is not complete', () => {
     const first = dayOf(BigInt(event?.createdAt ?? 0))
     expect(report.incomplete).toMatchObject([{ first }])
     expect(await daysOf(folder)).toEqual((await daysOf(whole)).filter((day) => day < first))
+  })
+
+  describe('of the state at the end of days', () => {
+    const states = ['event_days', 'token_days'] as const
+    const filesOf = async (folder: string, table: TableName) =>
+      (await manifestOf(folder)).files.filter((file) => file.table === table)
+
+    test('leaves out only the days of an event whose past is not known, and writes them later', async () => {
+      const folder = join(folders, 'state-event')
+      const set = (more: number) =>
+        `UPDATE event_observations SET total_premiums = total_premiums + ${more} WHERE chain_id = 8453 AND id = 4`
+      const days = (await filesOf(whole, 'event_days')).map(({ day }) => day)
+      const [event] = await duck.rows(`SELECT createdAt FROM '${whole}/events/chain=8453/*/*.parquet' WHERE id = 4`)
+      const first = dayOf(BigInt(event?.createdAt ?? 0))
+      const why = expect.stringMatching(/^event_days: the past of event 4 is not known: .*totalPremiums/)
+      const incomplete = [{ first, last: days.at(-1), why }]
+      await during(set(1), set(-1), async () => {
+        expect((await run(indexed.world, folder)).incomplete).toEqual(incomplete)
+        expect((await filesOf(folder, 'event_days')).map(({ day }) => day)).toEqual(days.filter((it) => it < first))
+        expect(await filesOf(folder, 'token_days')).toEqual(await filesOf(whole, 'token_days'))
+        expect(await listed(folder)).toEqual(await listed(whole))
+        expect((await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.tmp'))).toEqual([])
+        // A file that is there stays, and is not compared with a state that is not known.
+        const kept = await run(indexed.world, whole, { mode: 'verify', tables: states })
+        expect(kept).toMatchObject({ different: [], incomplete })
+      })
+      const { written } = await run(indexed.world, folder)
+      expect(written).toBe(days.filter((it) => it >= first).length)
+      expect(await manifestText(folder)).toBe(await manifestText(whole))
+    })
+
+    test('waits for logs of the past, because the fee rates of its events can be in them', async () => {
+      const folder = join(folders, 'state-gap')
+      const [first] = await listed(whole)
+      const before = (first?.firstBlock ?? 0) - 1
+      const days = (await listed(whole)).map(({ day }) => day)
+      const withoutRates = `${gap(1, before, before, 'open', false)}; UPDATE cursors SET fees_number = ${before} WHERE chain_id = 8453`
+      const undo = `${noGap}; UPDATE cursors SET fees_number = block_number WHERE chain_id = 8453`
+      const report = await during(withoutRates, undo, () => run(indexed.world, folder, { from: days[1] }))
+      expect(report.incomplete.slice(-2)).toEqual([
+        { first: days[1], last: days.at(-1), why: expect.stringContaining('event_days: the worker still reads logs') },
+        { first: days[1], last: days.at(-1), why: expect.stringContaining('token_days: the ledger is not complete') },
+      ])
+      expect(await listed(folder)).toEqual((await listed(whole)).slice(1))
+      expect((await manifestOf(folder)).files.filter(({ table }) => table.endsWith('_days'))).toEqual([])
+      await run(indexed.world, folder)
+      expect(await manifestText(folder)).toBe(await manifestText(whole))
+    })
+
+    test('has no figures of an event with too many logs, and those of the others', async () => {
+      const folder = join(folders, 'state-logs')
+      const many = `INSERT INTO ledger (chain_id, block_number, block_hash, block_timestamp, log_index, tx_hash, topics, data,
+          type, event_id, deposit_id, amount, fee)
+        SELECT chain_id, block_number, block_hash, block_timestamp, 1000000 + n, tx_hash, topics, data, type, event_id,
+          deposit_id, 0, 0 FROM generate_series(1, 20001) AS n, (SELECT * FROM ledger
+            WHERE chain_id = 8453 AND type = 6 AND event_id = 1 LIMIT 1) AS claim`
+      const rows = (of: string, where: string) =>
+        duck.rows(
+          `SELECT * EXCLUDE (chain, day) FROM '${of}/event_days/*/*/*.parquet' WHERE ${where} ORDER BY time, eventId`,
+        )
+      const report = await during(many, 'DELETE FROM ledger WHERE log_index >= 1000000', () =>
+        run(indexed.world, folder, { tables: ['event_days'] }),
+      )
+      expect(report.incomplete).toEqual([])
+      expect(await rows(folder, 'eventId <> 1')).toEqual(await rows(whole, 'eventId <> 1'))
+      const { chainId, eventId, token, symbol, decimals, time, timeUtc, ...figures } =
+        (await rows(folder, 'eventId = 1'))[0] ?? {}
+      const [known] = await rows(whole, 'eventId = 1')
+      expect(known).toMatchObject({ chainId, eventId, token, symbol, decimals, time, timeUtc })
+      expect(new Set(Object.values(figures))).toEqual(new Set([null]))
+    })
   })
 
   test('a run ends with an error when logs of its days are found to be missing meanwhile, and is continued later', async () => {

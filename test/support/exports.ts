@@ -20,7 +20,7 @@ export const FINAL_AFTER = 200
 /** The name of event 4. */
 export const NAME = '=NUL \0, 🌍 and "quotes"'
 
-/** Every kind of payment, on several days; event 2 was settled by `startWorld`. */
+/** Every kind of payment, on several days; event 2 was settled by `startWorld`, and has one more log two days later. */
 const live = async ({ actions, creator, lp, hedger, owner, upward }: World): Promise<void> => {
   await actions.claimPayout(hedger, 4n)
   await actions.withdrawCapital(creator, 2n)
@@ -35,6 +35,7 @@ const live = async ({ actions, creator, lp, hedger, owner, upward }: World): Pro
   await actions.buy(hedger, 4n, 55_555_555n)
   // A day without a log is between.
   await actions.warp((await actions.now()) + 2 * DAY)
+  await actions.withdrawCreatorEarnings(creator, 2n)
   await actions.settle(owner, 4n, 12_500_000n)
   await actions.claimPayout(hedger, 6n)
   await actions.withdrawCapital(lp, 7n)

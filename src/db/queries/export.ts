@@ -2,6 +2,7 @@ import type { Hex } from 'viem'
 import { z } from 'zod'
 import type { ChainId } from '../../protocol/chains.ts'
 import type { Kind } from '../../protocol/entities.ts'
+import { ledgerTypes } from '../../protocol/ledger.ts'
 import type { Database } from '../pool.ts'
 import { tables } from './rows.ts'
 
@@ -73,4 +74,33 @@ export const idsCreatedIn = async (
     values: [chainId, `${low}`, `${high}`],
   })
   return first == null || last == null ? null : { first: BigInt(first), last: BigInt(last) }
+}
+
+/** Whether the worker still reads logs of a chain's past. */
+export const hasOpenGap = async (rows: Database['rows'], chainId: ChainId): Promise<boolean> => {
+  const [cells] = await rows({
+    text: `SELECT EXISTS (SELECT FROM log_gaps WHERE chain_id = $1::integer AND state = 'open')`,
+    values: [chainId],
+  })
+  return cells?.[0] === 't'
+}
+
+/**
+ * The ids above `after` of the events that existed at the end of some blocks and either were not settled before them or
+ * have a log in them, in their order and `limit` at most.
+ */
+export const idsAliveIn = async (
+  rows: Database['rows'],
+  { chainId, low, high }: Blocks,
+  after: bigint,
+  limit: number,
+): Promise<bigint[]> => {
+  const logged = 'SELECT event_id FROM ledger WHERE chain_id = $1::integer AND event_id IS NOT NULL'
+  const found = await rows({
+    text: `SELECT id FROM events WHERE chain_id = $1::integer AND id > $4::bigint AND block_number <= $3::bigint
+      AND (id NOT IN (${logged} AND type = ${ledgerTypes['event.settled'].code} AND block_number < $2::bigint)
+        OR id IN (${logged} AND block_number BETWEEN $2::bigint AND $3::bigint)) ORDER BY id LIMIT $5::integer`,
+    values: [chainId, `${low}`, `${high}`, `${after}`, limit],
+  })
+  return found.map(([id]) => BigInt(id ?? 0))
 }

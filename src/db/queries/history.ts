@@ -20,7 +20,7 @@ import { tables } from './rows.ts'
  * Most logs of an event that are read. The contracts bound the deposits and positions of an event, but not the claims of
  * premiums.
  */
-const MAX_LOGS = 20_000
+export const MAX_LOGS = 20_000
 
 /** A log as JSON: the name of its type, its block and time, the ids of its deposit and position, amounts, topics and data. */
 type LogCells = readonly [

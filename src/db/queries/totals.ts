@@ -34,7 +34,10 @@ export const createTotals = (database: Pick<Database, 'run'>) => ({
    * The sums by day of the rows of a chain's ledger up to a block, in the order of the days. Null while the ledger lacks
    * logs, or too many of its rows are not summed yet.
    */
-  async daysUpTo(chainId: ChainId, { number, timestamp }: StoredBlock): Promise<readonly DaySum[] | null> {
+  async daysUpTo(
+    chainId: ChainId,
+    { number, timestamp }: Pick<StoredBlock, 'number' | 'timestamp'>,
+  ): Promise<readonly DaySum[] | null> {
     const lastDay = sql`(${timestamp}::bigint / ${DAY_SECONDS})`
     // The stored sums, if they do not go beyond the block; else those of the days before.
     const isWithin = sql`(mark.number <= ${number})`

@@ -1,4 +1,5 @@
 import type { Block } from '../../chain/rpc/requests.ts'
+import { MAX_LOGS } from '../../db/queries/history.ts'
 import { blockColumns, type FactRow, type ObservationRow, type Stored, storedEntity } from '../../db/stored.ts'
 import { isUnavailable, unavailable } from '../../lib/errors.ts'
 import type { ChainId } from '../../protocol/chains.ts'
@@ -26,6 +27,9 @@ export type PastEvent = {
 /** The state at a block is not known from the ledger. A node may have it. */
 export class InexactPast extends Error {}
 
+/** The same, because the event has more logs than are read. */
+export class TooManyLogs extends InexactPast {}
+
 /**
  * Reads the past from the ledger and, where it is not known from it, from a node. Throws `service_unavailable` with the
  * reason when neither has it.
@@ -45,6 +49,33 @@ export const withNodes = async <T>(fromLedger: () => Promise<T>, fromNodes?: () 
   }
 }
 
+/**
+ * Reads the pasts of events, by their ids and in their order; null for an event that is not read yet. The logs of at most
+ * `atOnce` events are in memory.
+ */
+export async function* pastsOf(
+  sources: PastSources,
+  chainId: ChainId,
+  ids: readonly bigint[],
+  atOnce = EVENTS_AT_ONCE,
+) {
+  const { profile } = chainOf(sources.chains, chainId).deployment
+  const pastOf = (record: EventRecord, id: bigint): History | InexactPast => {
+    const lacking = `the past of event ${id} is not known`
+    if (record.logs.length > MAX_LOGS) return new TooManyLogs(`${lacking}: it has more than ${MAX_LOGS} logs`)
+    const history = historyOf(record, profile)
+    return 'why' in history ? new InexactPast(`${lacking}: ${history.why}`) : history
+  }
+  for (let from = 0; from < ids.length; from += atOnce) {
+    const some = ids.slice(from, from + atOnce)
+    const records = new Map((await sources.history.events(chainId, some)).map((record) => [record.fact.id, record]))
+    for (const id of some) {
+      const record = records.get(id)
+      yield { id, event: record === undefined ? null : { ...record, history: pastOf(record, id) } }
+    }
+  }
+}
+
 /** Reads events at a block, by their ids: those whose past is proven, and why that of the others is not. */
 export const pastEvents = async (
   sources: PastSources,
@@ -52,20 +83,13 @@ export const pastEvents = async (
   block: Block,
   ids: readonly bigint[],
 ): Promise<ReadonlyMap<bigint, PastEvent | InexactPast>> => {
-  const { profile } = chainOf(sources.chains, chainId).deployment
-  const wanted = [...new Set(ids)]
   const found = new Map<bigint, PastEvent | InexactPast>()
-  for (let from = 0; from < wanted.length; from += EVENTS_AT_ONCE)
-    for (const record of await sources.history.events(chainId, wanted.slice(from, from + EVENTS_AT_ONCE))) {
-      const { fact, seen, rates } = record
-      const history = historyOf(record, profile)
-      found.set(
-        fact.id,
-        'why' in history
-          ? new InexactPast(`the past of event ${fact.id} is not known: ${history.why}`)
-          : { fact, seen, rates, block, history, fold: foldAt(history, block.number) },
-      )
-    }
+  for await (const { id, event } of pastsOf(sources, chainId, [...new Set(ids)])) {
+    if (event === null) continue
+    const { fact, seen, rates, history } = event
+    const isKnown = !(history instanceof InexactPast)
+    found.set(id, isKnown ? { fact, seen, rates, block, history, fold: foldAt(history, block.number) } : history)
+  }
   return found
 }
 

@@ -1,4 +1,3 @@
-import type { Address } from 'viem'
 import type { DaySum } from '../../db/queries/totals.ts'
 import { unavailable } from '../../lib/errors.ts'
 import { min } from '../../lib/fixed.ts'
@@ -30,8 +29,8 @@ const added = (a: Sum, b: Sum): Sum => ({
   ...{ fee: a.fee + b.fee, notional: a.notional + b.notional },
 })
 
-/** The points of one token: the totals of the days up to each time. */
-function* pointsOf(
+/** The totals of one token of the days up to each time. */
+function* totalsAt(
   days: readonly DaySum[],
   times: readonly bigint[],
 ): Generator<{ readonly time: bigint; readonly of: Totals }> {
@@ -43,6 +42,18 @@ function* pointsOf(
       next += 1
     }
     yield { time, of: (type) => sums.get(type) ?? nothing }
+  }
+}
+
+/**
+ * The totals of each token at ascending times (Unix seconds), from the sums of a chain's days in their order. Throws
+ * `service_unavailable` where a token is not known yet.
+ */
+export function* totalsOf(chainId: ChainId, days: readonly DaySum[], times: readonly bigint[]) {
+  for (const token of [...new Set(days.map((it) => it.token))].sort()) {
+    if (token === null) throw unavailable(`an event of chain ${chainId} is not read yet`)
+    const own = days.filter((it) => it.token === token)
+    yield { token, points: totalsAt(own, times) }
   }
 }
 
@@ -72,13 +83,9 @@ export const protocolSeries = async (
     const asked = from === undefined ? BigInt(earliest.day) * DAY : await secondOf(sources, chainId, from)
     first = first === null ? asked : min(first, asked)
     const times = timesOf(interval, asked, endOf(to, block))
-    for (const token of new Set(days.map((it) => it.token))) {
-      if (token === null) throw unavailable(`an event of chain ${chainId} is not read yet`)
-      const shown = await tokenOf(sources, chainId, token as Address)
-      for (const { time, of } of pointsOf(
-        days.filter((it) => it.token === token),
-        times,
-      ))
+    for (const { token, points } of totalsOf(chainId, days, times)) {
+      const shown = await tokenOf(sources, chainId, token)
+      for (const { time, of } of points)
         rows.push({ chainId, ...shown, time: Number(time), ...figuresOf(protocolFigures, query, of) })
     }
   }

@@ -45,8 +45,11 @@ export const endOf = (to: Moment | undefined, { timestamp }: Block): bigint =>
 export const secondOf = async (sources: ListSources, chainId: ChainId, moment: Moment): Promise<bigint> =>
   'block' in moment ? (await blockAt(sources, chainId, moment)).timestamp : moment.seconds
 
-export const tokenOf = async ({ lists }: ListSources, chainId: ChainId, address: Address): Promise<Token> =>
-  lists.token(chainId, address, null) ?? lists.tokens.ask(chainId, address)
+export const tokenOf = async (
+  { lists }: Pick<ListSources, 'lists'>,
+  chainId: ChainId,
+  address: Address,
+): Promise<Token> => lists.token(chainId, address, null) ?? lists.tokens.ask(chainId, address)
 
 /** The times of the points of an event: of its blocks with a log, or the ends of intervals. */
 const timesIn = ({ logs }: History, interval: SeriesQuery['interval'], from: bigint, to: bigint): bigint[] => {

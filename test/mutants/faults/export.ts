@@ -41,7 +41,6 @@ export const exportFaults: Faults = {
   'src/export/export.ts': {
     tests: [...content, ...runs],
     faults: [
-      ['(await blockAt(chainId, endOf(day))) - 1n', 'await blockAt(chainId, endOf(day))'],
       ['!isAsComplete(await readExportState(rows, chainId), part)', 'false'],
       ['seen.first ??= block', 'seen.first = block'],
       ['listed?.sha256 === entry.sha256 && onDiskNow', 'onDiskNow'],
@@ -55,6 +54,29 @@ export const exportFaults: Faults = {
       ['from > first ? from : first', 'first'],
       ['to !== undefined && to < last ? to : last', 'last'],
       ['    manifest.files.set(entry.path, entry)\n', ''],
+      ['days.why === why && dayOf(endOf(days.last)) === day', 'false'],
+      ['          if (!(fault instanceof InexactPast)) throw fault\n', ''],
+      ['          await onDisk(() => rm(temporaryOf(pathOf(table, chainId, day))))\n', ''],
+    ],
+  },
+  'src/export/day-states.ts': {
+    tests: [...content, ...runs],
+    faults: [
+      ['if (await hasOpenGap(source.rows, chainId)) throw', 'if (false) throw'],
+      ['foldAt(history, high)', 'foldAt(history, day.low)'],
+      ['ids.length < source.pageRows', 'ids.length <= source.pageRows'],
+      ['if (history instanceof TooManyLogs) yield', 'if (history instanceof InexactPast) yield'],
+      ['number: high, timestamp', 'number: high + 1n, timestamp'],
+    ],
+  },
+  'src/reads/history/past.ts': {
+    tests: runs,
+    faults: [['if (record.logs.length > MAX_LOGS) return', 'if (false) return']],
+  },
+  'src/export/source.ts': {
+    tests: content,
+    faults: [
+      ['(await lists.activity.blockAt(chainId, endOf(day))) - 1n', 'await lists.activity.blockAt(chainId, endOf(day))'],
     ],
   },
   'src/export/manifest.ts': {
@@ -79,8 +101,11 @@ export const exportFaults: Faults = {
     ],
   },
   'src/db/queries/export.ts': {
-    tests: runs,
+    tests: [...content, ...runs],
     faults: [
+      ['AND block_number < $2::bigint)', ')'],
+      ['OR id IN (', 'AND id IN ('],
+      ['AND id > $4::bigint AND', 'AND id >= $4::bigint AND'],
       ['CASE WHEN ledger_only THEN unread_to ELSE to_block END', 'to_block'],
       ['CASE WHEN ledger_only THEN unread_to ELSE to_block END', 'unread_to'],
       ['coalesce(ledger_number + 1, 0)', 'ledger_number + 1'],

@@ -72,6 +72,14 @@ export const historyFaults: Faults = {
       ['AND totals_number >= ${from}`)', '`)'],
     ],
   },
+  'src/reads/series/protocol.ts': {
+    tests: ['test/history/totals-of.test.ts'],
+    faults: [
+      ['.sort()', ''],
+      ['days.filter((it) => it.token === token)', 'days'],
+      ['if (token === null) throw', 'if (false) throw'],
+    ],
+  },
   'src/db/queries/totals.ts': {
     tests: totals,
     faults: [
