@@ -26,7 +26,7 @@ export const TokenDay = ProtocolPoint
 
 /**
  * The events from the day of their creation to that of their settlement, and on later days with a log of theirs, in the
- * order of their ids. Anybody can add logs to an event, so one with too many has a row without figures.
+ * order of their ids. Anyone can add logs to an event, so one with too many has a row without figures.
  */
 export async function* eventDays(source: Source, day: Day): AsyncGenerator<Row> {
   const { chainId, high, time } = day
