@@ -73,10 +73,10 @@ test.each(byForm([6, 7], [0, 6, 7, 8, 23]))(
       warn: () => {},
       info: () => {
         left -= 1
-        if (left < 0) throw new Error('ended')
+        if (left < 0) throw new Error('the end of the run')
       },
     }
-    await expect(run(indexed.world, folder, { log: ending })).rejects.toThrow('ended')
+    await expect(run(indexed.world, folder, { log: ending })).rejects.toThrow('the end of the run')
     const partial = join(folder, 'activity', 'chain=8453', `day=${(await manifestOf(whole)).files[0]?.day}`)
     await writeFile(join(partial, '.data.parquet.tmp'), 'a part of a file')
     const { written, kept } = await run(indexed.world, folder)
