@@ -1,4 +1,5 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/preact-query'
+import type { ComponentType } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { Route, Router, Switch, useLocation } from 'wouter-preact'
 import { guardLeaving } from './act/execution.ts'
@@ -16,6 +17,7 @@ import { StatusPage } from './pages/status.tsx'
 import { TransactionPage } from './pages/transaction.tsx'
 import { WalletPage } from './pages/wallet.tsx'
 import { Layout } from './parts/layout.tsx'
+import { isId } from './text/input.ts'
 import { WalletButton } from './wallet/wallet-button.tsx'
 
 // The client repeats what can be repeated.
@@ -27,6 +29,14 @@ const useTop = (): void => {
   useEffect(() => scrollTo(0, 0), [path])
 }
 
+type Ids = { readonly chainId: string; readonly id: string }
+
+/** A page of a record by its chain and its id, with a state of its own for each record. */
+const ofRecord =
+  (Page: ComponentType<Ids>) =>
+  ({ chainId, id }: Ids) =>
+    isId(chainId) && isId(id) ? <Page key={`${chainId} ${id}`} chainId={chainId} id={id} /> : <NotFoundPage />
+
 const Pages = () => {
   useTop()
   return (
@@ -34,11 +44,11 @@ const Pages = () => {
       <Switch>
         <Route path="/" component={HomePage} />
         <Route path="/events" component={EventsPage} />
-        <Route path="/event/:chainId/:id">{(params) => <EventPage {...params} />}</Route>
+        <Route path="/event/:chainId/:id">{ofRecord(EventPage)}</Route>
         <Route path="/status" component={StatusPage} />
         <Route path="/wallet/:address">{(params) => <WalletPage {...params} />}</Route>
-        <Route path="/position/:chainId/:id">{(of) => <PositionPage key={`${of.chainId} ${of.id}`} {...of} />}</Route>
-        <Route path="/deposit/:chainId/:id">{(of) => <DepositPage key={`${of.chainId} ${of.id}`} {...of} />}</Route>
+        <Route path="/position/:chainId/:id">{ofRecord(PositionPage)}</Route>
+        <Route path="/deposit/:chainId/:id">{ofRecord(DepositPage)}</Route>
         <Route path="/tx/:chainId/:hash">{(params) => <TransactionPage {...params} />}</Route>
         <Route path="/quote" component={QuotePage} />
         <Route path="/act" component={ActPage} />

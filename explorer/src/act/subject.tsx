@@ -5,12 +5,11 @@ import { stateOf } from '../parts/events-table.tsx'
 import { Facts, Pill } from '../parts/facts.tsx'
 import { Empty, Read } from '../parts/state.tsx'
 import { Amount } from '../parts/values.tsx'
+import { isId } from '../text/input.ts'
 import { chainText, conditionText, termsText } from '../text/terms.ts'
 import { type ActionName, actions } from './actions.ts'
 
 export type EventRow = Row<'/v1/hedge/events'>
-
-const isId = (id: string): boolean => /^\d{1,16}$/.test(id)
 
 /** The event that an action is about; undefined without one. */
 export const useEventOf = (chainId: string, id: string): { event: EventRow | undefined; isMissing: boolean } => {

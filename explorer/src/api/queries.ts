@@ -1,8 +1,9 @@
-import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/preact-query'
+import { type UseQueryResult, useQuery } from '@tanstack/preact-query'
 import type { GetPath, GetResult, Params, PostPath, PostResult, RequestBody } from 'fx-protection-client'
 import { useEffect, useState } from 'preact/hooks'
 import { client } from './client.ts'
 import { noteRequest } from './requests.ts'
+import { isSameList } from './same-list.ts'
 
 /** How often values of an open page are read again, in milliseconds. An unchanged answer is a 304. */
 const LIVE_MS = 5_000
@@ -15,8 +16,8 @@ type Options = {
 }
 
 /**
- * The answer of a GET of the API, kept while another page of the same list loads. The request is shown in "Requests of
- * this page".
+ * The answer of a GET of the API. That of another page or filter of the same list stays as a placeholder while this one
+ * loads; that of anything else never does. The request is shown in "Requests of this page".
  *
  * @example const { data } = useApi('/v1/hedge/events', { state: 'open' }, { live: true })
  */
@@ -31,7 +32,10 @@ export const useApi = <P extends GetPath>(
     queryKey: [path, key],
     queryFn: ({ signal }) => (client.get as (...given: unknown[]) => Promise<GetResult<P>>)(path, params, { signal }),
     enabled,
-    placeholderData: keepPreviousData,
+    placeholderData: (previous, query) =>
+      query?.queryKey[0] === path && isSameList(JSON.parse(`${query.queryKey[1]}`), Object(params))
+        ? previous
+        : undefined,
     refetchInterval: live ? LIVE_MS : false,
   })
 }
@@ -56,8 +60,8 @@ type PostOptions = {
 }
 
 /**
- * The answer of a POST of the API; `body` is null while there is nothing to ask for. An older answer stays while a new
- * one is on its way: it is then a placeholder.
+ * The answer of a POST of the API; `body` is null while there is nothing to ask for. An older answer of the same path
+ * stays while a new one is on its way: it is then a placeholder.
  *
  * @example const plan = usePost('/v1/plans/deposit', body, { everyMs: 15_000 })
  */
@@ -72,7 +76,7 @@ export const usePost = <P extends PostPath>(
     queryKey: [path, text],
     queryFn: ({ signal }) => client.post(path, body as RequestBody<P>, { signal }),
     enabled: text !== null,
-    placeholderData: keepPreviousData,
+    placeholderData: (previous, query) => (query?.queryKey[0] === path ? previous : undefined),
     refetchInterval: everyMs ?? false,
   })
 }

@@ -17,3 +17,6 @@ export const parseDecimal = (text: string, decimals: number): bigint | null => {
     return null
   }
 }
+
+/** Whether a text is the id of a chain, event, position or deposit. */
+export const isId = (text: string): boolean => /^\d{1,16}$/.test(text)
