@@ -204,7 +204,7 @@ test('a newcomer finds an event, buys, settles, claims, and downloads the activi
   const tab = await openTab('/')
   await tab.locator('main a[href="./explorer/"]').click()
   await tab.locator(`a[href$="/event/${chainId}/${event.id}"]`).click()
-  await sees(tab, 'Pays if USD/MXN above 19.2')
+  await sees(tab, 'Pays if USD/MXN is above 19.2')
 
   const notional = 10_000_000_000n
   for (const [rate, payout] of await plotted(tab)) {

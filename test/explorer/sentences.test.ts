@@ -79,6 +79,14 @@ describe('sentences of logs and calls', () => {
     )
   })
 
+  it('have a pair that is not one in quotes', () => {
+    const args = { underlying: 'USD/MXN, with a strike of 5.', strike: '19200000' }
+    expect(textOf(callParts('createEvent', args, where))).toBe('Create an event on “USD/MXN, with a …” with a strike of 19.2.')
+    expect(textOf(callParts('createEvent', { ...args, underlying: 'USD/MXN' }, where))).toBe(
+      'Create an event on USD/MXN with a strike of 19.2.',
+    )
+  })
+
   it('are names and values for logs and calls without a sentence, also for names that all objects have', () => {
     expect(textOf(logParts('Later', { a: 1, b: true }, where))).toBe('Later (a: 1, b: true)')
     expect(textOf(callParts('constructor', {}, where))).toBe('constructor')

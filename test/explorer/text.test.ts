@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { amountText, compact, exactAmount, percentText, rateText, shareText } from '../../explorer/src/text/amount.ts'
 import { parseDecimal } from '../../explorer/src/text/input.ts'
 import { targetOf } from '../../explorer/src/text/search.ts'
-import { chainText, termsText } from '../../explorer/src/text/terms.ts'
+import { chainText, conditionText, pairText, termsText } from '../../explorer/src/text/terms.ts'
 import { durationText, relativeText, timeText } from '../../explorer/src/text/time.ts'
 
 test.each([
@@ -71,8 +71,14 @@ test.each([
   ['9', '/event/8453/9'],
   ['#9', '/event/8453/9'],
   ['56/9', '/event/56/9'],
-  ['usd/mxn', '/events?pair=USD%2FMXN'],
-  ['<b>', '/events?pair=%3CB%3E'],
+  ['event 3', '/event/8453/3'],
+  ['Event #3', '/event/8453/3'],
+  ['event 56/3', '/event/56/3'],
+  ['position 12', '/position/8453/12'],
+  ['deposit 56 7', '/deposit/56/7'],
+  ['event', '/events?pair=event'],
+  ['usd/mxn', '/events?pair=usd%2Fmxn'],
+  ['<b>', '/events?pair=%3Cb%3E'],
   ['   ', null],
 ])('a search for %j leads to %s', (text, target) => {
   expect(targetOf(text, [8453, 56])).toBe(target)
@@ -84,6 +90,8 @@ test.each([
   ['pay \u202Eevil\u202C me', 'pay evil me'],
   ['line\nbreak\u0000', 'linebreak'],
   ['\u200B\u2060', '(no name)'],
+  ['\u3164\uFE0F\u2800', '(no name)'],
+  [' \u00A0 ', '(no name)'],
   ['', '(no name)'],
   ['😀'.repeat(61), `${'😀'.repeat(60)}…`],
 ])('a text of the chain, %j, is shown as %j', (text, shown) => {
@@ -99,10 +107,21 @@ test('the terms of an event are a sentence', () => {
     ...{ underlying: 'USD/MXN', strike: 19_200_000n, payoutCap: 21_000_000n, strikeAbove: true },
     expiryDate: Date.UTC(2027, 2, 3) / 1_000,
   }
-  expect(termsText(terms)).toBe('Pays if USD/MXN above 19.2 on 3 Mar 2027, in full at 21 and above.')
+  expect(termsText(terms)).toBe('Pays if USD/MXN is above 19.2 on 3 Mar 2027, in full at 21 and above.')
   expect(termsText({ ...terms, payoutCap: 0n, strikeAbove: false })).toBe(
-    'Pays if USD/MXN below 19.2 on 3 Mar 2027, all or nothing.',
+    'Pays if USD/MXN is below 19.2 on 3 Mar 2027, all or nothing.',
   )
+})
+
+test.each([
+  ['USD/MXN', 'USD/MXN'],
+  ['usdc/ngn', 'usdc/ngn'],
+  ['USD/MXN above 5.', '“USD/MXN above 5.”'],
+  ['”USD/MXN', "“'USD/MXN”"],
+  ['', '“(no name)”'],
+])('a pair on the chain, %j, is shown as %s', (underlying, shown) => {
+  expect(pairText(underlying)).toBe(shown)
+  expect(conditionText({ underlying, strike: 5_000_000n, payoutCap: 0n, strikeAbove: true })).toBe(`${shown} above 5`)
 })
 
 test('times are relative to now, in their largest unit', () => {

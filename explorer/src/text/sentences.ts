@@ -1,7 +1,7 @@
 import { isAddress, shortHex } from './address.ts'
 import { rateText, shareText } from './amount.ts'
 import { moneyText, type Token } from './money.ts'
-import { chainText } from './terms.ts'
+import { chainText, pairText } from './terms.ts'
 import { timeText } from './time.ts'
 
 type Value = string | number | boolean | null
@@ -15,10 +15,10 @@ export type Where = { readonly chainId: number; readonly protocol: string; reado
 
 /*
  * Sentences with the names of arguments in braces. A kind after a colon is how the argument is shown: `amount` (units of
- * the token), `rate` and `share` (1e6 fixed point), `account`, `time` (Unix seconds). Ids link to their pages.
+ * the token), `rate` and `share` (1e6 fixed point), `account`, `pair`, `time` (Unix seconds). Ids link to their pages.
  */
 
-const created = 'Event {eventId} was created by {creator:account} on {underlying}, with a strike of {strike:rate}.'
+const created = 'Event {eventId} was created by {creator:account} on {underlying:pair}, with a strike of {strike:rate}.'
 const deposited = '{lp:account} deposited {amount:amount} into event {eventId}: deposit {depositId}.'
 const bought =
   '{hedger:account} bought {notional:amount} of protection of event {eventId} for {totalCost:amount}: position {positionId}.'
@@ -72,7 +72,7 @@ export const logSentences: Readonly<Record<string, string>> = {
 
 /** What calls ask for, by the names of their functions. @internal */
 export const callSentences: Readonly<Record<string, string>> = {
-  createEvent: 'Create an event on {underlying} with a strike of {strike:rate}.',
+  createEvent: 'Create an event on {underlying:pair} with a strike of {strike:rate}.',
   deposit: 'Deposit liquidity into event {eventId}.',
   buyProtection: 'Buy protection of event {eventId}.',
   claimPayout: 'Claim the payout of position {positionId}.',
@@ -97,8 +97,12 @@ const accountOf = (value: string, { protocol }: Where): Part => {
   return isAddress(value) ? { text: shortHex(value), href: `/wallet/${value}` } : chainText(value)
 }
 
-const kinds: Readonly<Record<string, (value: string, where: Where) => Part>> = {
+const textKinds: Readonly<Record<string, (value: string, where: Where) => Part>> = {
   account: accountOf,
+  pair: pairText,
+}
+
+const numberKinds: typeof textKinds = {
   amount: (value, { token }) =>
     BigInt(value) === UNLIMITED ? 'any amount' : token === null ? `${value} units` : moneyText(BigInt(value), token),
   rate: (value) => rateText(BigInt(value)),
@@ -113,9 +117,8 @@ const partOf = (name: string, kind: string | undefined, args: Args, where: Where
   if (value === undefined || value === null) return '(not known)'
   const page = idPages[name]
   if (page !== undefined && isCount(value)) return { text: `${value}`, href: `/${page}/${where.chainId}/${value}` }
-  const shown = kind === undefined ? undefined : kinds[kind]
-  if (shown === undefined || (kind !== 'account' && !isCount(value))) return chainText(String(value))
-  return shown(String(value), where)
+  const shown = textKinds[kind ?? ''] ?? (isCount(value) ? numberKinds[kind ?? ''] : undefined)
+  return shown === undefined ? chainText(String(value)) : shown(String(value), where)
 }
 
 /** A sentence with the values of its arguments. */
