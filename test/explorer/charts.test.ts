@@ -56,6 +56,12 @@ test('the break-even of the chart is the first rate that pays what was paid', ()
   expect(net((breakEven ?? 0n) - 1n)).toBeLessThan(cost)
 })
 
+test('the line of payouts without a purchase has no cost and no break-even', () => {
+  const event = { strike: 12_000000n, payoutCap: 13_500000n, initialRate: 11_400000n, strikeAbove: true }
+  const { breakEven, cost, most } = payoffOf(event, 10_000_000000n)
+  expect({ breakEven, cost, most }).toEqual({ breakEven: null, cost: null, most: 1_315_789473n })
+})
+
 test('ticks are round and within their range', () => {
   expect(ticksOf([0, 1_100], 4)).toEqual([0, 500, 1_000])
   expect(ticksOf([0, 0.9], 4)).toEqual([0, 0.5])

@@ -2,10 +2,12 @@ import { describe, expect, it } from 'vitest'
 import {
   canClaim,
   depositLife,
+  eventOutcome,
   intervalOf,
   outcomeText,
   positionLife,
   positionText,
+  stillToClaim,
 } from '../../explorer/src/text/life.ts'
 
 const DAY = 86_400
@@ -69,6 +71,30 @@ const recovery = activity('payouts.recovered', EXPIRY + 100 * DAY)
 
 const titles = (steps: readonly { readonly title: string; readonly ahead?: boolean }[]): readonly string[] =>
   steps.map(({ title, ahead }) => (ahead ? `(${title})` : title))
+
+describe('an event', () => {
+  const stats = {
+    ...{ settledAt: EXPIRY + 300, triggered: true, settlementPrice: 12_856425n, creatorEarnings: 0n },
+    ...{ totalLiquidity: 75_000n, totalExposure: 9_000n, totalMaxPayout: 1_000n, totalPremiums: 60n },
+    ...{ lpCount: 4, hedgerCount: 6 },
+  }
+
+  it('has an outcome from its expiry on', () => {
+    const event = { status: 0, expiryDate: EXPIRY, stats }
+    expect(eventOutcome(event, EXPIRY - 1)).toBe('')
+    expect(eventOutcome(event, EXPIRY)).toBe('It has expired and waits for the rate of the oracles.')
+    expect(eventOutcome({ ...event, status: 1 }, EXPIRY)).toBe('Settled at 12.856425: it pays out.')
+    const outside = { ...event, status: 1, stats: { ...stats, triggered: false } }
+    expect(eventOutcome(outside, EXPIRY)).toBe('Settled at 12.856425: it does not pay.')
+  })
+
+  it('has payouts to be claimed until they are claimed or recovered, but for the rounding of its reserve', () => {
+    expect(stillToClaim(stats, 400n, false)).toBe(600n)
+    expect(stillToClaim(stats, 994n, false)).toBe(6n)
+    expect(stillToClaim(stats, 995n, false)).toBe(0n)
+    expect(stillToClaim(stats, 400n, true)).toBe(0n)
+  })
+})
 
 describe('the life of a position', () => {
   it('has the expiry and the settlement ahead while the event is open', () => {

@@ -81,7 +81,9 @@ describe('sentences of logs and calls', () => {
 
   it('have a pair that is not one in quotes', () => {
     const args = { underlying: 'USD/MXN, with a strike of 5.', strike: '19200000' }
-    expect(textOf(callParts('createEvent', args, where))).toBe('Create an event on “USD/MXN, with a …” with a strike of 19.2.')
+    expect(textOf(callParts('createEvent', args, where))).toBe(
+      'Create an event on “USD/MXN, with a …” with a strike of 19.2.',
+    )
     expect(textOf(callParts('createEvent', { ...args, underlying: 'USD/MXN' }, where))).toBe(
       'Create an event on USD/MXN with a strike of 19.2.',
     )

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { amountText, compact, exactAmount, percentText, rateText, shareText } from '../../explorer/src/text/amount.ts'
+import { filterParams } from '../../explorer/src/text/event-filters.ts'
 import { parseDecimal } from '../../explorer/src/text/input.ts'
 import { targetOf } from '../../explorer/src/text/search.ts'
 import { chainText, conditionText, pairText, termsText } from '../../explorer/src/text/terms.ts'
@@ -96,6 +97,16 @@ test.each([
   ['😀'.repeat(61), `${'😀'.repeat(60)}…`],
 ])('a text of the chain, %j, is shown as %j', (text, shown) => {
   expect(chainText(text)).toBe(shown)
+})
+
+test('the filters in the address of the list of events are parameters of the API, without states that do not exist', () => {
+  const all = new URLSearchParams('state=open&chain=56&pair=usd/mxn&capacity=yes&sort=expiry&other=1')
+  expect(filterParams(all)).toEqual({
+    ...{ state: 'open', chainId: '56', underlying: 'usd/mxn', poolOpen: 'true', capacityFrom: '1' },
+    ...{ sort: 'expiry', order: 'asc' },
+  })
+  for (const state of ['', 'toString', '__proto__', 'closed'])
+    expect(filterParams(new URLSearchParams({ state, sort: 'no' }))).toEqual({ sort: 'created', order: 'desc' })
 })
 
 test('marks do not pile up over other lines', () => {

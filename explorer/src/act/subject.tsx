@@ -36,7 +36,7 @@ export const EventSubject = ({ event }: { readonly event: EventRow }) => {
         <Facts
           facts={[
             ['Liquidity', <Amount key="liquidity" value={event.stats.totalLiquidity} of={event} />],
-            ['Can still be bought', <Amount key="capacity" value={event.utilization.availableCapacity} of={event} />],
+            ['Capacity', <Amount key="capacity" value={event.utilization.availableCapacity} of={event} />],
           ]}
         />
       )}

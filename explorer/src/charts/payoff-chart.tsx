@@ -32,7 +32,7 @@ export const PayoffChart = ({ event, payoff, token, settledAt = null, rateName =
   const first = points.at(0)?.rate ?? 0n
   const last = points.at(-1)?.rate ?? 0n
   const x = scaleOf([rateOf(first), rateOf(last)], [LEFT, width - RIGHT])
-  const top = Math.max(toNumber(most, decimals), toNumber(cost, decimals)) * 1.15 || 1
+  const top = Math.max(toNumber(most, decimals), toNumber(cost ?? 0n, decimals)) * 1.15 || 1
   const y = scaleOf([0, top], [HEIGHT - BOTTOM, TOP])
   const at = (rate: bigint): number => x(rateOf(rate))
   const height = (amount: bigint): number => y(toNumber(amount, decimals))
@@ -60,7 +60,7 @@ export const PayoffChart = ({ event, payoff, token, settledAt = null, rateName =
             </text>
           </g>
         ))}
-        <line class="cost" x1={LEFT} x2={width - RIGHT} y1={height(cost)} y2={height(cost)} />
+        {cost !== null && <line class="cost" x1={LEFT} x2={width - RIGHT} y1={height(cost)} y2={height(cost)} />}
         <path
           class="line"
           d={`M${path}`}
@@ -77,7 +77,7 @@ export const PayoffChart = ({ event, payoff, token, settledAt = null, rateName =
       </svg>
       <figcaption>
         Payout by the rate at settlement.{' '}
-        {['payout', 'cost', 'zone'].map((name) => (
+        {['payout', ...(cost === null ? [] : ['cost']), 'zone'].map((name) => (
           <span key={name} class="item">
             <span class={`key ${name}`} /> {name === 'zone' ? 'payout zone' : name}
           </span>

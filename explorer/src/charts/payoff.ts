@@ -4,9 +4,10 @@ import { breakEven, type Cost, greatestPayout, payoutAt, type Range, type Schema
 export type Payoff = {
   /** From the lowest rate to the highest one: the payout before the payout fee at each corner. */
   readonly points: readonly { readonly rate: bigint; readonly payout: bigint }[]
-  /** The rate from which on the payout is at least the cost; null when no rate pays that much. */
+  /** The rate from which on the payout is at least the cost; null when no rate pays that much, and without a cost. */
   readonly breakEven: bigint | null
-  readonly cost: bigint
+  /** Null where nothing is bought. */
+  readonly cost: bigint | null
   readonly most: bigint
 }
 
@@ -29,8 +30,8 @@ const boundsOf = ({ strike, payoutCap, initialRate, strikeAbove }: Range): reado
 export const payoffOf = (
   event: Range,
   notional: bigint,
-  cost: Cost,
-  fees: Pick<Schemas['FeeConfig'], 'payoutFeeRate'>,
+  cost: Cost | null = null,
+  fees: Pick<Schemas['FeeConfig'], 'payoutFeeRate'> | null = null,
 ): Payoff => {
   const [low, high] = boundsOf(event)
   const { strike, payoutCap, strikeAbove } = event
@@ -40,8 +41,8 @@ export const payoffOf = (
   const points = rates.map((rate) => ({ rate, payout: payoutAt(event, notional, rate) }))
   return {
     points,
-    breakEven: breakEven(event, { notional, cost: cost.total }, fees),
-    cost: cost.total,
+    breakEven: cost === null || fees === null ? null : breakEven(event, { notional, cost: cost.total }, fees),
+    cost: cost?.total ?? null,
     most: greatestPayout(event, notional),
   }
 }

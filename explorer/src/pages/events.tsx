@@ -5,16 +5,8 @@ import { EventsTable } from '../parts/events-table.tsx'
 import { Pager, usePages } from '../parts/pager.tsx'
 import { Empty, Read } from '../parts/state.tsx'
 import { useTitle } from '../parts/title.ts'
-
-const states = {
-  '': 'Any state',
-  open: 'Open',
-  expired: 'Waiting for settlement',
-  settled: 'Settled',
-  triggered: 'Paid out',
-}
-const orders = { created: 'Newest first', expiry: 'Next expiry first' }
-type State = 'open' | 'expired' | 'settled' | 'triggered'
+import { filterParams, orders, states } from '../text/event-filters.ts'
+import { chainText } from '../text/terms.ts'
 
 type ChoiceProps = {
   readonly label: string
@@ -52,15 +44,12 @@ export const EventsPage = () => {
     })
   }
   const chains = Object.fromEntries(useChains().map(({ chainId, name }) => [`${chainId}`, name]))
-  const sort = of('sort') === 'expiry' ? 'expiry' : 'created'
+  const filters = filterParams(search)
   const events = useApi(
     '/v1/hedge/events',
     {
-      ...(of('state') in states && of('state') !== '' && { state: of('state') as State }),
-      ...(of('chain') !== '' && { chainId: of('chain') }),
-      ...(of('pair') !== '' && { underlying: of('pair') }),
-      ...(of('room') === 'yes' && { poolOpen: 'true', capacityFrom: '1' }),
-      ...{ sort, order: sort === 'expiry' ? 'asc' : 'desc', include: 'stats,utilization', limit: 25, count: 'true' },
+      ...filters,
+      ...{ include: 'stats,utilization', limit: 25, count: 'true' },
       ...(pages.cursor !== undefined && { cursor: pages.cursor }),
     } as never,
     { live: pages.number === 1 },
@@ -80,15 +69,29 @@ export const EventsPage = () => {
         </label>
         <Choice label="State" value={of('state')} choices={states} set={set('state')} />
         <Choice label="Chain" value={of('chain')} choices={{ '': 'Any chain', ...chains }} set={set('chain')} />
-        <Choice label="Room" value={of('room')} choices={{ '': 'Any', yes: 'Can be bought' }} set={set('room')} />
-        <Choice label="Order" value={sort} choices={orders} set={set('sort')} />
+        <Choice
+          label="Capacity"
+          value={of('capacity')}
+          choices={{ '': 'Any', yes: 'Can be bought' }}
+          set={set('capacity')}
+        />
+        <Choice label="Order" value={filters.sort ?? ''} choices={orders} set={set('sort')} />
       </form>
       <Read of={events} lines={12}>
         {({ data, meta }) => (
           <>
             <p class="muted">{meta.total === undefined ? '' : `${meta.total} events`}</p>
             {data.length === 0 ? (
-              <Empty>No event matches these filters.</Empty>
+              <Empty>
+                {of('pair') === '' ? (
+                  'No event matches these filters.'
+                ) : (
+                  <>
+                    Nothing found for <q>{chainText(of('pair'))}</q>: try a pair such as USD/MXN, the address of a
+                    wallet, or the hash of a transaction.
+                  </>
+                )}
+              </Empty>
             ) : (
               <EventsTable rows={data} label="Events" />
             )}

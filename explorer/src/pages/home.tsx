@@ -17,7 +17,7 @@ type Point = Schemas['ProtocolPoint']
 
 const lines = [
   ['Liquidity', 'liquidity'],
-  ['Cover', 'exposure'],
+  ['Notional', 'exposure'],
   ['Premiums', 'premiums'],
   ['Payouts', 'payouts'],
 ] as const
@@ -31,7 +31,7 @@ const TokenTotals = ({ points }: { readonly points: readonly [Point, ...Point[]]
       <h2>
         {chainText(last.symbol ?? 'Token', 12)} on {chain}
       </h2>
-      <div class="tiles">
+      <div class="tiles pairs">
         {lines.map(([name, metric]) => (
           <Tile key={name} name={name}>
             <Amount value={last[metric] ?? 0n} of={last} symbol={false} digits="short" />
@@ -39,7 +39,7 @@ const TokenTotals = ({ points }: { readonly points: readonly [Point, ...Point[]]
         ))}
       </div>
       <SeriesChart
-        label={`Liquidity and cover in ${last.symbol} on ${chain} by week`}
+        label={`Liquidity and notional in ${last.symbol} on ${chain} by week`}
         times={points.map(({ time }) => time)}
         lines={lines.slice(0, 2).map(([name, metric]) => ({
           name,
@@ -61,7 +61,10 @@ export const HomePage = () => {
   )
   const events = useApi(
     '/v1/hedge/events',
-    { state: 'open', sort: 'expiry', order: 'asc', include: 'stats,utilization', limit: 8 },
+    {
+      ...{ state: 'open', poolOpen: 'true', capacityFrom: '1' },
+      ...{ sort: 'expiry', order: 'asc', include: 'stats,utilization', limit: 8 },
+    } as never,
     { live: true },
   )
   const activity = useApi('/v1/activity', { limit: 10 }, { live: true })
@@ -90,7 +93,11 @@ export const HomePage = () => {
       </h2>
       <Read of={events} lines={6}>
         {({ data }) =>
-          data.length === 0 ? <Empty>No event is open.</Empty> : <EventsTable rows={data} label="Open events" />
+          data.length === 0 ? (
+            <Empty>No event can be bought now.</Empty>
+          ) : (
+            <EventsTable rows={data} label="Open events" />
+          )
         }
       </Read>
       <h2>Latest activity</h2>

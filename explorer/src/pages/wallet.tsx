@@ -52,7 +52,7 @@ const TokenCard = ({ holding, isLoading }: { readonly holding: Holding; readonly
           <Tile name="Deposited">
             <Amount value={total.deposited} of={holding} symbol={false} />
           </Tile>
-          <Tile name="Protected">
+          <Tile name="Notional">
             <Amount value={total.notional} of={holding} symbol={false} />
           </Tile>
           <Tile name="Premiums paid">

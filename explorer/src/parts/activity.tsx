@@ -1,6 +1,7 @@
 import type { Schemas } from 'fx-protection-client'
 import type { ComponentChildren } from 'preact'
 import { Link } from 'wouter-preact'
+import { chainColumn } from './chain.tsx'
 import { type Column, Table } from './table.tsx'
 import { Account, Amount, Time, Transaction } from './values.tsx'
 
@@ -44,7 +45,7 @@ const words: Readonly<Record<Row['type'], string>> = {
 }
 
 /** What an activity is called. A newer service may have types that these pages do not know. */
-const activityText = (type: string): string => (words as Record<string, string>)[type] ?? type
+const activityText = (type: string): string => (Object.hasOwn(words, type) ? words[type as Row['type']] : type)
 
 const subjects = [
   ['event', 'eventId'],
@@ -68,7 +69,7 @@ const Subjects = ({ row }: { readonly row: Row }) => (
   </>
 )
 
-const columns: Readonly<Record<'time' | 'what' | 'of' | 'who' | 'amount' | 'tx', Column<Row>>> = {
+const columns = {
   time: { title: 'When', cell: ({ blockTimestamp }) => <Time at={blockTimestamp} /> },
   what: { title: 'What', cell: ({ type }) => activityText(type) },
   of: { title: 'Of', cell: (row) => <Subjects row={row} /> },
@@ -79,7 +80,7 @@ const columns: Readonly<Record<'time' | 'what' | 'of' | 'who' | 'amount' | 'tx',
     cell: (row) => (row.amount === null ? '' : <Amount value={row.amount} of={row} />),
   },
   tx: { title: 'Transaction', cell: ({ chainId, txHash }) => <Transaction chainId={chainId} hash={txHash} /> },
-}
+} satisfies Readonly<Record<string, Column<Row>>>
 
 /** What a wallet paid or received with the fee, instead of who paid how much. */
 const flow: Column<Row> = {
@@ -94,22 +95,25 @@ const flow: Column<Row> = {
     ),
 }
 
-const { time, what, of, tx } = columns
-const chain: Column<Row> = { title: 'Chain', cell: ({ chainId }) => chainId }
-const ofWallet = [time, what, of, flow, chain, tx]
+const { time, what, of, who, amount, tx } = columns
+const ofAll = [time, what, of, chainColumn, who, amount, tx]
+const ofWallet = [time, what, of, chainColumn, flow, tx]
+const ofEvent = [time, what, of, who, amount, tx]
 
 type Props = {
   readonly rows: readonly Row[]
   readonly label: string
   /** All rows are of one wallet, which is not named in each. */
   readonly oneWallet?: boolean
+  /** All rows are of one event, and so of one chain. */
+  readonly oneEvent?: boolean
 }
 
 /** Activity, newest first. */
-export const ActivityTable = ({ rows, label, oneWallet = false }: Props) => (
+export const ActivityTable = ({ rows, label, oneWallet = false, oneEvent = false }: Props) => (
   <Table
     label={label}
-    columns={oneWallet ? ofWallet : Object.values(columns)}
+    columns={oneWallet ? ofWallet : oneEvent ? ofEvent : ofAll}
     rows={rows}
     keyOf={({ chainId, blockHash, logIndex }) => `${chainId} ${blockHash} ${logIndex}`}
   />

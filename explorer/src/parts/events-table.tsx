@@ -4,6 +4,7 @@ import { Gauge } from '../charts/gauge.tsx'
 import { percentText, shareText } from '../text/amount.ts'
 import { chainText, conditionText } from '../text/terms.ts'
 import { dateText } from '../text/time.ts'
+import { chainColumn } from './chain.tsx'
 import { Pill, type Tone } from './facts.tsx'
 import { type Column, Table } from './table.tsx'
 import { Amount } from './values.tsx'
@@ -18,7 +19,7 @@ export const stateOf = (
 ): readonly [word: string, tone: Tone] => {
   if (status !== 0) return triggered ? ['paid out', 'warn'] : ['settled', 'plain']
   if (expiryDate <= now) return ['waits for settlement', 'warn']
-  return poolOpen ? ['open', 'good'] : ['closed', 'plain']
+  return poolOpen ? ['open', 'good'] : ['pool closed', 'plain']
 }
 
 /** The utilization of a pool (1e8 fixed point) as a share. */
@@ -34,6 +35,7 @@ const columns: readonly Column<EventRow>[] = [
       </Link>
     ),
   },
+  chainColumn,
   {
     title: 'State',
     cell: (row) => {
@@ -42,23 +44,25 @@ const columns: readonly Column<EventRow>[] = [
     },
   },
   { title: 'Expiry', cell: ({ expiryDate }) => <span class="nowrap">{dateText(expiryDate)}</span> },
-  { title: 'Premium', number: true, cell: ({ premiumRate }) => shareText(premiumRate) },
+  { title: 'Premium rate', number: true, cell: ({ premiumRate }) => shareText(premiumRate) },
   {
     title: 'Liquidity',
     number: true,
     cell: (row) => row.stats && <Amount value={row.stats.totalLiquidity} of={row} />,
   },
   {
-    title: 'In use',
-    cell: ({ utilization }) =>
-      utilization && (
-        <span class="usage">
-          <Gauge share={shareOf(utilization.utilizationRate)} label="Share of the pool in use" />
-          <small>{percentText(utilization.utilizationRate)}</small>
-        </span>
-      ),
+    title: 'Utilization',
+    // A settled event reserves nothing: its rate stays that of the settlement.
+    cell: ({ status, utilization }) =>
+      status === 0
+        ? utilization && (
+            <span class="usage">
+              <Gauge share={shareOf(utilization.utilizationRate)} label="Utilization of the pool" />
+              <small>{percentText(utilization.utilizationRate)}</small>
+            </span>
+          )
+        : '–',
   },
-  { title: 'Chain', cell: ({ chainId }) => chainId },
 ]
 
 export const EventsTable = ({ rows, label }: { readonly rows: readonly EventRow[]; readonly label: string }) => (

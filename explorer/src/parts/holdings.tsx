@@ -22,7 +22,6 @@ export const positionStates: Readonly<Record<Status, readonly [word: string, ton
 
 const positionColumns: readonly Column<Position>[] = [
   { title: 'Position', cell: ({ chainId, id }) => <Link href={`/position/${chainId}/${id}`}>{id}</Link> },
-  { title: 'Event', cell: ({ chainId, eventId }) => <Link href={`/event/${chainId}/${eventId}`}>{eventId}</Link> },
   { title: 'Hedger', cell: ({ hedger }) => <Account address={hedger} /> },
   { title: 'Notional', number: true, cell: (row) => <Amount value={row.notional} of={row} /> },
   { title: 'Premium', number: true, cell: (row) => <Amount value={row.premiumPaid} of={row} /> },
@@ -39,7 +38,6 @@ const positionColumns: readonly Column<Position>[] = [
 
 const depositColumns: readonly Column<Deposit>[] = [
   { title: 'Deposit', cell: ({ chainId, id }) => <Link href={`/deposit/${chainId}/${id}`}>{id}</Link> },
-  { title: 'Event', cell: ({ chainId, eventId }) => <Link href={`/event/${chainId}/${eventId}`}>{eventId}</Link> },
   { title: 'Provider', cell: ({ lp }) => <Account address={lp} /> },
   { title: 'Capital', number: true, cell: (row) => <Amount value={row.amount} of={row} /> },
   { title: 'Premiums earned', number: true, cell: (row) => <Amount value={row.premiumsEarned} of={row} /> },
@@ -53,10 +51,12 @@ const depositColumns: readonly Column<Deposit>[] = [
 
 const keyOf = ({ chainId, id }: { readonly chainId: number; readonly id: number }): string => `${chainId} ${id}`
 
+/** Positions of one event. */
 export const PositionsTable = ({ rows }: { readonly rows: readonly Position[] }) => (
   <Table label="Positions" columns={positionColumns} rows={rows} keyOf={keyOf} />
 )
 
+/** Deposits of one event. */
 export const DepositsTable = ({ rows }: { readonly rows: readonly Deposit[] }) => (
   <Table label="Deposits" columns={depositColumns} rows={rows} keyOf={keyOf} />
 )

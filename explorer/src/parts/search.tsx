@@ -19,15 +19,13 @@ export const Search = () => {
           text,
           chains.map(({ chainId }) => chainId),
         )
-        if (target === null) return
-        setText('')
-        navigate(target)
+        if (target !== null) navigate(target)
       }}
     >
       <input
         type="search"
         aria-label="Wallet, transaction, event number or pair"
-        placeholder="Wallet, transaction, event or pair"
+        placeholder="Wallet, transaction, event 3 or USD/MXN"
         value={text}
         maxLength={100}
         onInput={({ currentTarget }) => setText(currentTarget.value)}

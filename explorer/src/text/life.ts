@@ -142,6 +142,29 @@ export const depositLife = (row: Deposit, event: Event, activity: readonly Activ
   return [deposited, ...steps.toSorted((a, b) => timeOf(a) - timeOf(b))]
 }
 
+/** What became of an event until a time in Unix seconds; empty while it is open. */
+export const eventOutcome = (
+  { status, expiryDate, stats }: Pick<Row<'/v1/hedge/events'>, 'status' | 'expiryDate' | 'stats'>,
+  now = Date.now() / 1_000,
+): string => {
+  if (status === 0) return expiryDate <= now ? 'It has expired and waits for the rate of the oracles.' : ''
+  if (stats === undefined) return 'It is settled.'
+  return `Settled at ${rateText(stats.settlementPrice)}: it ${stats.triggered ? 'pays out' : 'does not pay'}.`
+}
+
+/**
+ * What of the payouts of a settled event is still to be claimed, in units of its token, when `paid` was. Payouts are
+ * rounded down one by one, so that their reserve has up to a unit more for each of them.
+ */
+export const stillToClaim = (
+  { totalMaxPayout, hedgerCount }: Pick<Schemas['EventStats'], 'totalMaxPayout' | 'hedgerCount'>,
+  paid: bigint,
+  isRecovered: boolean,
+): bigint => {
+  const rest = totalMaxPayout - paid
+  return isRecovered || rest < BigInt(hedgerCount) ? 0n : rest
+}
+
 /** The interval of a series that has enough points and not too many, by the age of its subject in seconds. */
 export const intervalOf = (age: number): 'hour' | 'day' | 'week' => {
   if (age < 4 * 86_400) return 'hour'
