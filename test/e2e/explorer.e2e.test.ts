@@ -176,6 +176,19 @@ test('the chart of a pool has the values of its series', async () => {
   await tab.close()
 })
 
+test('the page of an event shows nothing of the one before it while the API does not answer', async () => {
+  const tab = await openTab(`/explorer/event/${chainId}/${event.id}`)
+  await tab.locator(named('link', 'Buy protection')).wait()
+  await tab.setRequestInterception(true)
+  tab.on('request', (request) => {
+    if (new URL(request.url()).searchParams.get('ids') !== '2') void request.continue()
+  })
+  await tab.evaluate((path) => history.pushState(null, '', path), `/explorer/event/${chainId}/2`)
+  await tab.locator('main [aria-label="Loading"]').wait()
+  expect(await tab.$$eval('main h1, main a.button', (found) => found.length)).toBe(0)
+  await tab.close()
+})
+
 test('names on the chain stay text, and change no other text', async () => {
   const [chain] = (await read('/v1/chains')).filter((it: { readonly chainId: number }) => it.chainId === chainId)
   const [creator] = createAccounts().users
