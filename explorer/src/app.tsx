@@ -20,8 +20,10 @@ import { Layout } from './parts/layout.tsx'
 import { isId } from './text/input.ts'
 import { WalletButton } from './wallet/wallet-button.tsx'
 
-// The client repeats what can be repeated.
-const queries = new QueryClient({ defaultOptions: { queries: { retry: false, staleTime: 2_000 } } })
+// The client repeats what can be repeated. Without a network, a read fails instead of waiting for one.
+const queries = new QueryClient({
+  defaultOptions: { queries: { retry: false, staleTime: 2_000, networkMode: 'always' } },
+})
 
 /** Goes to the top of a page that was opened. */
 const useTop = (): void => {

@@ -1,15 +1,11 @@
 import { Link } from 'wouter-preact'
-import { useTitle } from '../parts/title.ts'
 
-export const NotFoundPage = () => {
-  useTitle('No such page')
-  return (
-    <>
-      <h1>No such page</h1>
-      <p>
-        The address may be mistyped. <Link href="/">Go to the start</Link>, or search for a wallet, a transaction or a
-        pair.
-      </p>
-    </>
-  )
-}
+export const NotFoundPage = () => (
+  <>
+    <h1>No such page</h1>
+    <p>
+      The address may be mistyped. <Link href="/">Go to the start</Link>, or search for a wallet, a transaction or a
+      pair.
+    </p>
+  </>
+)

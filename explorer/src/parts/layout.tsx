@@ -1,9 +1,12 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { Link, useLocation, useRoute } from 'wouter-preact'
+import { useNotUpdatedSince } from '../api/freshness.ts'
 import { serviceUrl } from '../base.ts'
+import { timeText } from '../text/time.ts'
 import { Requests } from './requests.tsx'
 import { Search } from './search.tsx'
+import { useHeadingTitle } from './title.ts'
 
 const pages = [
   ['/events', 'Events'],
@@ -21,6 +24,16 @@ const Tab = ({ href, text }: { readonly href: string; readonly text: string }) =
   )
 }
 
+/** One line while values of the page are old, because the service does not answer. */
+const NotUpdated = () => {
+  const since = useNotUpdatedSince()
+  return (
+    <div class="stale" role="status">
+      {since !== null && <p>Not updated since {timeText(since)}: the service does not answer as it should.</p>}
+    </div>
+  )
+}
+
 /** The frame of every page. `account` is the button of the wallet. */
 export const Layout = ({
   children,
@@ -31,7 +44,26 @@ export const Layout = ({
 }) => {
   const [open, setOpen] = useState(false)
   const [path] = useLocation()
+  const menu = useRef<HTMLButtonElement>(null)
+  useHeadingTitle(path)
   useEffect(() => setOpen(false), [path])
+  useEffect(() => {
+    if (!open) return
+    const close = ({ target }: Event): void => {
+      if (!(target instanceof Element && target.closest('#tabs, .menu'))) setOpen(false)
+    }
+    const closeByKey = ({ key }: KeyboardEvent): void => {
+      if (key !== 'Escape') return
+      setOpen(false)
+      menu.current?.focus()
+    }
+    addEventListener('pointerdown', close)
+    addEventListener('keydown', closeByKey)
+    return () => {
+      removeEventListener('pointerdown', close)
+      removeEventListener('keydown', closeByKey)
+    }
+  }, [open])
   return (
     <>
       <a class="skip" href="#main">
@@ -52,6 +84,7 @@ export const Layout = ({
           FX protection
         </Link>
         <button
+          ref={menu}
           type="button"
           class="menu plain"
           aria-expanded={open}
@@ -76,6 +109,7 @@ export const Layout = ({
           Everything here is read from the <a href={`${serviceUrl}/v1/docs`}>public API</a>. Times are UTC.
         </p>
       </footer>
+      <NotUpdated />
     </>
   )
 }
