@@ -133,7 +133,7 @@ const Page = ({ event }: Of) => {
 export const EventPage = ({ chainId, id }: { readonly chainId: string; readonly id: string }) => {
   const events = useApi('/v1/hedge/events', { chainId, ids: id, include: 'stats,utilization' } as never, { live: true })
   return (
-    <Read of={events} lines={14}>
+    <Read of={events} shape="page">
       {({ data: [event] }) =>
         event === undefined ? (
           <>

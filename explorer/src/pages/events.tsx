@@ -77,7 +77,7 @@ export const EventsPage = () => {
         />
         <Choice label="Order" value={filters.sort ?? ''} choices={orders} set={set('sort')} />
       </form>
-      <Read of={events} lines={12}>
+      <Read of={events} lines={25} shape="rows">
         {({ data, meta }) => (
           <>
             <p class="muted">{meta.total === undefined ? '' : `${meta.total} events`}</p>

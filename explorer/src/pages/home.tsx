@@ -75,7 +75,7 @@ export const HomePage = () => {
         An <em>event</em> pays if a currency pair is beyond its strike on a day. Liquidity providers fund it and earn
         the premiums; hedgers buy protection from its pool.
       </p>
-      <Read of={totals} lines={8}>
+      <Read of={totals} shape="cards">
         {({ data }) =>
           data.length === 0 ? (
             <Empty>There are no deposits yet.</Empty>
@@ -91,7 +91,7 @@ export const HomePage = () => {
       <h2>
         Open events <Link href="/events">all events</Link>
       </h2>
-      <Read of={events} lines={6}>
+      <Read of={events} lines={8} shape="rows">
         {({ data }) =>
           data.length === 0 ? (
             <Empty>No event can be bought now.</Empty>
@@ -101,7 +101,7 @@ export const HomePage = () => {
         }
       </Read>
       <h2>Latest activity</h2>
-      <Read of={activity} lines={6}>
+      <Read of={activity} lines={10} shape="rows">
         {({ data }) =>
           data.length === 0 ? (
             <Empty>Nothing has happened.</Empty>

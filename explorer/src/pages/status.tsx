@@ -179,7 +179,7 @@ const Releases = () => {
 export const StatusPage = () => {
   const status = useApi('/status', {}, { live: true })
   return (
-    <Read of={status} lines={12}>
+    <Read of={status} shape="page">
       {({ data }) => {
         const good = data.chains.every(({ state, alarms }) => state === 'following' && alarms.length === 0)
         return (

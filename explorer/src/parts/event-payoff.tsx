@@ -22,7 +22,7 @@ export const Calculator = ({ event }: Of) => {
     <section class="card">
       <h2>What it pays, in {unitOf(event)}</h2>
       <FieldInput name="notional" value={text} set={setText} problem={problem} unit={unitOf(event)} disabled={false} />
-      <Read of={fees} lines={6}>
+      <Read of={fees} shape="chart">
         {({ data }) => {
           const cost = notional === null ? null : costOf(event, notional, data)
           const payoff = notional === null ? null : payoffOf(event, notional, cost, data)

@@ -99,7 +99,7 @@ export const Pool = ({ event }: Of) => {
     <section class="card">
       <h2>The pool, in {unitOf(event)}</h2>
       {stats && (isSettled ? <PoolAfter event={event} stats={stats} /> : <PoolNow event={event} stats={stats} />)}
-      <Read of={series} lines={6}>
+      <Read of={series} shape="chart">
         {({ data }) => (
           <SeriesChart
             label={`Liquidity, worst-case payout and premiums of the pool by day${isSettled ? ' until the settlement' : ''}`}

@@ -41,7 +41,7 @@ export function EventRows<P extends ListPath>({ event, path, title, count = 0, e
           </small>
         )}
       </h2>
-      <Read of={rows}>
+      <Read of={rows} shape="rows">
         {({ data, meta }) => (
           <>
             {data.length === 0 ? <Empty>{empty}</Empty> : table(data)}

@@ -27,10 +27,25 @@ export const Problem = ({ error, retry }: { readonly error: unknown; readonly re
   )
 }
 
-/** A place for a value that is being read, as high as the value will be. */
-export const Loading = ({ lines = 3 }: { readonly lines?: number }) => (
-  <div class="loading" role="status" aria-label="Loading">
-    {Array.from({ length: lines }, (_, line) => (
+type Place = {
+  /** What will be there: lines of a text, rows of a table, a chart, cards with one each, or a page. */
+  readonly shape?: 'lines' | 'rows' | 'small-chart' | 'chart' | 'cards' | 'page'
+  /** How many lines or rows. */
+  readonly lines?: number
+}
+
+/** How many parts the other shapes have. A page has a title, a sentence and two cards. */
+const parts: Readonly<Partial<Record<NonNullable<Place['shape']>, number>>> = {
+  'small-chart': 1,
+  chart: 1,
+  cards: 3,
+  page: 4,
+}
+
+/** A place for a value that is being read, about as high as the value will be, so that little moves when it is there. */
+export const Loading = ({ shape = 'lines', lines = 3 }: Place) => (
+  <div class={`loading ${shape}`} role="status" aria-label="Loading">
+    {Array.from({ length: parts[shape] ?? lines }, (_, line) => (
       <div key={line} />
     ))}
   </div>
@@ -38,14 +53,16 @@ export const Loading = ({ lines = 3 }: { readonly lines?: number }) => (
 
 export const Empty = ({ children }: { readonly children: ComponentChildren }) => <p class="empty">{children}</p>
 
-type Shown<T> = {
+type Shown<T> = Place & {
   readonly of: Pick<UseQueryResult<T>, 'data' | 'error' | 'refetch'>
-  readonly lines?: number
   readonly children: (data: T) => ComponentChildren
 }
 
-/** What was read, or that it is being read, or why it could not be. Older values stay when a later read fails. */
-export function Read<T>({ of: { data, error, refetch }, lines = 3, children }: Shown<T>) {
+/**
+ * What was read, or that it is being read, or why it could not be. Older values stay when a later read fails: the
+ * frame of the page has since when.
+ */
+export function Read<T>({ of: { data, error, refetch }, children, ...place }: Shown<T>) {
   return (
     <div class="read">
       {data !== undefined ? (
@@ -53,7 +70,7 @@ export function Read<T>({ of: { data, error, refetch }, lines = 3, children }: S
       ) : error !== null ? (
         <Problem error={error} retry={() => void refetch()} />
       ) : (
-        <Loading lines={lines} />
+        <Loading {...place} />
       )}
     </div>
   )

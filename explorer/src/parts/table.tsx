@@ -1,11 +1,12 @@
 import type { ComponentChildren } from 'preact'
 import { Scroll } from './scroll.tsx'
 
-/** A column of a table: its title, its cell, and whether it is a number. */
+/** A column of a table: its title, its cell, and whether it is a number or a button. */
 export type Column<T> = {
   readonly title: string
   readonly cell: (row: T) => ComponentChildren
   readonly number?: boolean
+  readonly action?: boolean
 }
 
 type TableProps<T> = {
@@ -15,11 +16,11 @@ type TableProps<T> = {
   readonly keyOf: (row: T) => string
 }
 
-/** A table that scrolls by itself on a small screen, also by keyboard. */
+/** A table that scrolls by itself, also by keyboard. On a small screen each row is a card with the titles as labels. */
 export function Table<T>({ label, columns, rows, keyOf }: TableProps<T>) {
   return (
     <Scroll label={label}>
-      <table>
+      <table class="rows">
         <thead>
           <tr>
             {columns.map(({ title, number }) => (
@@ -32,8 +33,8 @@ export function Table<T>({ label, columns, rows, keyOf }: TableProps<T>) {
         <tbody>
           {rows.map((row) => (
             <tr key={keyOf(row)}>
-              {columns.map(({ title, cell, number }) => (
-                <td key={title} class={number ? 'number' : ''}>
+              {columns.map(({ title, cell, number, action }) => (
+                <td key={title} class={number ? 'number' : action ? 'action' : ''} data-label={title}>
                   {cell(row)}
                 </td>
               ))}
