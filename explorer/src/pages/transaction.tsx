@@ -11,7 +11,7 @@ import { Account, Time, Transaction } from '../parts/values.tsx'
 import { isHash, shortHex } from '../text/address.ts'
 import { weiText } from '../text/amount.ts'
 import { callParts, finalityText, logParts, type Part } from '../text/sentences.ts'
-import { chainText } from '../text/terms.ts'
+import { chainJson, chainText } from '../text/terms.ts'
 import { timeText } from '../text/time.ts'
 import { tokenOfLog } from '../text/tokens.ts'
 
@@ -44,7 +44,7 @@ const Arguments = ({ name, args }: { readonly name: string; readonly args: objec
     <summary>Arguments</summary>
     <Scroll label={`Arguments of ${chainText(name)}`}>
       <pre>
-        <code>{`${chainText(name)}\n${JSON.stringify(args, null, 2)}`}</code>
+        <code>{`${chainText(name)}\n${chainJson(args)}`}</code>
       </pre>
     </Scroll>
   </details>
@@ -278,7 +278,7 @@ const Watched = ({ chainId, hash }: { readonly chainId: string; readonly hash: s
   const isFinal = state?.finality === 'finalized' && state.indexed && state.revertStatus !== 'pending'
   useEffect(() => setIsOpen(!isFinal), [isFinal])
   return (
-    <Read of={tx} lines={10}>
+    <Read of={tx} shape="page">
       {({ data }) => <Page tx={data} chain={chain} />}
     </Read>
   )

@@ -24,6 +24,15 @@ export const chainText = (text: string, most = MOST): string => {
   return characters.length > most ? `${characters.slice(0, most).join('')}…` : shown || '(no name)'
 }
 
+const escaped = (text: string): string =>
+  text.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+
+/** Values of the chain as JSON. What `chainText` leaves out is an escape here: the value can still be read from it. */
+export const chainJson = (values: object): string =>
+  JSON.stringify(values, null, 2)
+    .replace(INVISIBLE, (text) => (text === '\n' ? text : escaped(text)))
+    .replace(PILES, (text, kept: string) => kept + escaped(text.slice(kept.length)))
+
 /** A currency pair `USD/MXN`. Any other text is in quotes, so that it cannot pass for the words around it. */
 export const pairText = (underlying: string): string => {
   const pair = chainText(underlying, 16)
