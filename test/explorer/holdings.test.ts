@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { byToken } from '../../explorer/src/charts/by-token.ts'
-import { weiText, yieldText } from '../../explorer/src/text/amount.ts'
+import { shareText, weiText } from '../../explorer/src/text/amount.ts'
 import { tokenOfLog } from '../../explorer/src/text/tokens.ts'
 import { claimableOf, holdingsOf } from '../../explorer/src/text/wallet.ts'
 
@@ -47,7 +47,7 @@ describe('figures of wallets and transactions', () => {
   })
 
   it('show a yield as a percentage', () => {
-    expect([62_712n, 2_285_786n, 0n].map(yieldText)).toEqual(['6.27 %', '228.57 %', '0 %'])
+    expect([62_712n, 2_285_786n, 0n].map(shareText)).toEqual(['6.27 %', '228.57 %', '0.00 %'])
   })
 })
 

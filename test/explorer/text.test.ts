@@ -7,13 +7,14 @@ import { chainText, conditionText, pairText, termsText } from '../../explorer/sr
 import { durationText, relativeText, timeText } from '../../explorer/src/text/time.ts'
 
 test.each([
-  [0n, 6, '0'],
-  [1n, 6, '< 0.01'],
-  [-1n, 6, '> −0.01'],
-  [9_999n, 6, '< 0.01'],
+  [0n, 6, '0.00'],
+  [1n, 6, '0.000001'],
+  [-1n, 6, '−0.000001'],
+  [9_999n, 6, '0.0099'],
+  [1_234n * 10n ** 12n, 18, '0.0012'],
   [10_000n, 6, '0.01'],
   [1_500_000n, 6, '1.50'],
-  [75_000_000_000n, 6, '75,000'],
+  [75_000_000_000n, 6, '75,000.00'],
   [-1_234_567_890_000n, 6, '−1,234,567.89'],
   [17_225_613_733_905_579_399_140n, 18, '17,225.61'],
   [123n, 0, '123'],
@@ -29,7 +30,7 @@ test('rates and shares are shown in their scale', () => {
   expect(rateText(19_200_000n)).toBe('19.2')
   expect(rateText(19_688_461n)).toBe('19.688461')
   expect(percentText(30_760_024n)).toBe('30.76 %')
-  expect(shareText(23_000n)).toBe('2.3 %')
+  expect([23_000n, 30_000n, 50n, 0n].map(shareText)).toEqual(['2.30 %', '3.00 %', '0.005 %', '0.00 %'])
 })
 
 test.each([

@@ -1,10 +1,11 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
 import { Scroll } from '../parts/scroll.tsx'
-import { compact } from '../text/amount.ts'
+import { compact, numbersText } from '../text/amount.ts'
 import { clockText, dateText, dayText, timeText } from '../text/time.ts'
 
-type Line = { readonly name: string; readonly values: readonly (number | null)[] }
+/** Its colour is a place in the list of colours: a metric keeps it where other lines are left out. */
+type Line = { readonly name: string; readonly values: readonly (number | null)[]; readonly colour?: number }
 
 type Props = {
   readonly label: string
@@ -18,40 +19,45 @@ type Props = {
 
 const COLOURS = ['--accent', '--good', '--warn', '--bad'] as const
 
-const colour = (element: Element, name: string): string => getComputedStyle(element).getPropertyValue(name).trim()
+const colourOf = ({ colour }: Line, index: number): string => COLOURS[(colour ?? index) % COLOURS.length] ?? '--accent'
 
-/** Draws lines over time. The table below it has the same values. */
+/** The value of a colour in the theme of the page. */
+const themeColour = (colour: string): string =>
+  getComputedStyle(document.documentElement).getPropertyValue(colour).trim()
+
+/** Draws lines over time. The legend has the values at the pointer, or the last ones. The table has all of them. */
 export const SeriesChart = ({ label, times, lines, height = 220, clock = false }: Props) => {
   const place = useRef<HTMLDivElement>(null)
+  const [pointed, setPointed] = useState<number | null>(null)
   const [shortText, longText] = clock ? [clockText, timeText] : [dayText, dateText]
+  const text = numbersText(lines.flatMap(({ values }) => values))
   const key = JSON.stringify([times, lines])
   useEffect(() => {
     const element = place.current
     if (element === null) return
     let plot: uPlot | undefined
-    const axis = { stroke: colour(element, '--muted'), grid: { stroke: colour(element, '--line'), width: 1 } }
     const draw = (): void => {
       plot?.destroy()
+      const axis = { stroke: themeColour('--muted'), grid: { stroke: themeColour('--line'), width: 1 } }
       plot = new uPlot(
         {
           width: element.clientWidth || 600,
           height,
           cursor: { drag: { x: false, y: false } },
+          legend: { show: false },
           tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1_000), 'Etc/UTC'),
           axes: [
             { ...axis, values: (_, ticks) => ticks.map(shortText) },
             { ...axis, size: 56, values: (_, ticks) => ticks.map(compact) },
           ],
           scales: { y: { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.08 : 1] } },
-          hooks: { ready: [showLast] },
+          hooks: { setCursor: [({ cursor }) => setPointed(cursor.idx ?? null)] },
           series: [
-            { value: (_, at) => (at === null ? '' : longText(at)) },
-            ...lines.map(({ name }, index) => ({
-              label: name,
-              stroke: colour(element, COLOURS[index % COLOURS.length] ?? '--accent'),
+            {},
+            ...lines.map((line, index) => ({
+              stroke: themeColour(colourOf(line, index)),
               width: 2,
               points: { show: times.length < 3 },
-              value: (_: uPlot, value: number | null) => (value === null ? '–' : compact(value)),
             })),
           ],
         },
@@ -59,9 +65,6 @@ export const SeriesChart = ({ label, times, lines, height = 220, clock = false }
         element,
       )
     }
-    // Without a pointer, the legend has the last values.
-    const showLast = (): void => plot?.setLegend({ idx: times.length - 1 })
-    element.addEventListener('mouseleave', showLast)
     draw()
     const resized = new ResizeObserver(() => plot?.setSize({ width: element.clientWidth, height }))
     resized.observe(element)
@@ -70,14 +73,27 @@ export const SeriesChart = ({ label, times, lines, height = 220, clock = false }
     scheme.addEventListener('change', draw)
     return () => {
       scheme.removeEventListener('change', draw)
-      element.removeEventListener('mouseleave', showLast)
       resized.disconnect()
       plot?.destroy()
     }
   }, [key, height])
+  const at = Math.min(pointed ?? times.length, times.length - 1)
+  const time = times[at]
   return (
     <figure class="chart series">
-      <div ref={place} role="img" aria-label={label} />
+      <div ref={place} role="img" aria-label={label} style={{ height: `${height}px` }} />
+      <figcaption>
+        {time !== undefined && longText(time)}
+        {lines.map((line, index) => {
+          const value = line.values[at]
+          return (
+            <span key={line.name} class="item">
+              <span class="key" style={{ background: `var(${colourOf(line, index)})` }} /> {line.name}{' '}
+              <span class="amount">{value == null ? '–' : compact(value)}</span>
+            </span>
+          )
+        })}
+      </figcaption>
       <details>
         <summary>Values</summary>
         <Scroll short label={`Values: ${label}`}>
@@ -96,11 +112,14 @@ export const SeriesChart = ({ label, times, lines, height = 220, clock = false }
               {times.map((time, row) => (
                 <tr key={time} data-time={time}>
                   <td>{longText(time)}</td>
-                  {lines.map(({ name, values }) => (
-                    <td key={name} class="number" data-value={values[row]}>
-                      {values[row] ?? '–'}
-                    </td>
-                  ))}
+                  {lines.map(({ name, values }) => {
+                    const value = values[row] ?? null
+                    return (
+                      <td key={name} class="number" data-value={value} title={value === null ? '' : `${value}`}>
+                        {value === null ? '–' : text(value)}
+                      </td>
+                    )
+                  })}
                 </tr>
               ))}
             </tbody>

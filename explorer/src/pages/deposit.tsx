@@ -3,13 +3,14 @@ import { Link } from 'wouter-preact'
 import { useChainName } from '../api/chains.ts'
 import { useApi } from '../api/queries.ts'
 import { SeriesChart } from '../charts/series-chart.tsx'
+import { ChainName } from '../parts/chain.tsx'
 import { Facts, Pill, Tile, type Tone } from '../parts/facts.tsx'
 import { Empty, Read } from '../parts/state.tsx'
 import { Timeline } from '../parts/timeline.tsx'
 import { useTitle } from '../parts/title.ts'
-import { Account, Amount, Transaction } from '../parts/values.tsx'
+import { Account, Amount, Share, Transaction } from '../parts/values.tsx'
 import { eventStates } from '../parts/wallet-tables.tsx'
-import { toNumber, yieldText } from '../text/amount.ts'
+import { shareText, toNumber } from '../text/amount.ts'
 import { claimPath } from '../text/claims.ts'
 import { depositLife, depositText, intervalOf } from '../text/life.ts'
 import { chainText, conditionText } from '../text/terms.ts'
@@ -33,7 +34,7 @@ const Series = ({ deposit: { chainId, id, decimals, createdAt } }: Of) => {
   return (
     <section class="card">
       <h2>Over time</h2>
-      <Read of={series} lines={8}>
+      <Read of={series} shape="chart">
         {({ data, meta }) => (
           <SeriesChart
             label={`Value, capital and premiums of the deposit by ${meta.interval}`}
@@ -127,10 +128,10 @@ const Page = ({ deposit, event }: Of) => {
         </Tile>
         {valuation && (
           <Tile
-            name="Yield by premiums"
-            note={valuation.yieldPerYear == null ? undefined : `${yieldText(valuation.yieldPerYear)} per year`}
+            name={event.settledAt === 0 ? 'Yield so far' : 'Yield'}
+            note={valuation.yieldPerYear !== null && `${shareText(valuation.yieldPerYear)} if repeated all year`}
           >
-            {yieldText(valuation.yield)}
+            <Share value={valuation.yield} />
           </Tile>
         )}
       </div>
@@ -166,13 +167,14 @@ export const DepositPage = ({ chainId, id }: { readonly chainId: string; readonl
   useTitle(`Deposit ${id.slice(0, 20)}`)
   const deposits = useApi('/v1/hedge/deposits', { chainId, ids: id, include: 'event,valuation' }, { live: true })
   return (
-    <Read of={deposits} lines={14}>
+    <Read of={deposits} shape="page">
       {({ data: [deposit] }) =>
         deposit?.event === undefined ? (
           <>
             <h1>No such deposit</h1>
             <Empty>
-              There is no deposit {id.slice(0, 20)} on chain {chainId.slice(0, 20)}. <Link href="/events">Events</Link>
+              There is no deposit {id.slice(0, 20)} on <ChainName id={Number(chainId)} />.{' '}
+              <Link href="/events">Events</Link>
             </Empty>
           </>
         ) : (

@@ -4,6 +4,7 @@ import { useChainName } from '../api/chains.ts'
 import { useApi } from '../api/queries.ts'
 import { payoffOf } from '../charts/payoff.ts'
 import { PayoffChart } from '../charts/payoff-chart.tsx'
+import { ChainName } from '../parts/chain.tsx'
 import { Facts, Pill, Tile } from '../parts/facts.tsx'
 import { positionStates } from '../parts/holdings.tsx'
 import { Empty, Read } from '../parts/state.tsx'
@@ -25,7 +26,7 @@ const Payoff = ({ position, event }: Of) => {
   return (
     <section class="card">
       <h2>What it pays</h2>
-      <Read of={fees} lines={8}>
+      <Read of={fees} shape="chart">
         {({ data }) => {
           const payoff = payoffOf(event, position.notional, cost, data)
           const settledAt = event.settledAt === 0 ? null : event.settlementPrice
@@ -37,7 +38,7 @@ const Payoff = ({ position, event }: Of) => {
                   <Amount value={greatestPayout(event, position.notional)} of={position} />
                 </Tile>
                 <Tile name="Break-even at">
-                  {payoff.breakEven === null ? 'no rate' : <Rate value={payoff.breakEven} />}
+                  {payoff.breakEven === null ? 'no rate' : <Rate value={payoff.breakEven} derived />}
                 </Tile>
               </div>
             </>
@@ -73,7 +74,7 @@ const Value = ({ position: { chainId, id } }: Of) => {
       name="Worth now"
       note={
         <>
-          by the pricing engine, at <Rate value={spot} /> on {spotDate}
+          by the pricing engine, at <Rate value={spot} derived /> on {spotDate}
           {synthetic && ', an invented rate'}
         </>
       }
@@ -169,13 +170,14 @@ export const PositionPage = ({ chainId, id }: { readonly chainId: string; readon
   useTitle(`Position ${id.slice(0, 20)}`)
   const positions = useApi('/v1/hedge/positions', { chainId, ids: id, include: 'event,payout' }, { live: true })
   return (
-    <Read of={positions} lines={14}>
+    <Read of={positions} shape="page">
       {({ data: [position] }) =>
         position?.event === undefined ? (
           <>
             <h1>No such position</h1>
             <Empty>
-              There is no position {id.slice(0, 20)} on chain {chainId.slice(0, 20)}. <Link href="/events">Events</Link>
+              There is no position {id.slice(0, 20)} on <ChainName id={Number(chainId)} />.{' '}
+              <Link href="/events">Events</Link>
             </Empty>
           </>
         ) : (

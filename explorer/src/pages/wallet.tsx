@@ -26,7 +26,8 @@ import { timeText } from '../text/time.ts'
 import { claimableOf, type Holding, holdingsOf } from '../text/wallet.ts'
 
 type Portfolio = Schemas['Portfolio']
-type Of = { readonly address: string; readonly moment: Moment | null }
+type Past = { readonly address: string; readonly moment: Moment | null }
+type Of = Past & { readonly all: boolean }
 
 const lines = [
   ['Deposited', ({ deposited }: Schemas['WalletPoint']) => deposited ?? 0n],
@@ -34,13 +35,23 @@ const lines = [
   ['Premiums paid', ({ premiumPaid }: Schemas['WalletPoint']) => premiumPaid ?? 0n],
 ] as const
 
+type CardProps = {
+  readonly holding: Holding
+  /** The totals are also of what is settled and claimed, as the lines are. */
+  readonly all: boolean
+  readonly isLoading: boolean
+}
+
 /** What the wallet has in one token, now and in the past. */
-const TokenCard = ({ holding, isLoading }: { readonly holding: Holding; readonly isLoading: boolean }) => {
+const TokenCard = ({ holding, all, isLoading }: CardProps) => {
   const { chainId, total, points, decimals } = holding
   const chain = useChainName(chainId)
   const unit = unitOf(holding)
   const shown = lines
-    .map(([name, pick]) => ({ name, values: points.map((point) => toNumber(pick(point), decimals ?? 0)) }))
+    .map(([name, pick], colour) => ({
+      ...{ name, colour },
+      values: points.map((point) => toNumber(pick(point), decimals ?? 0)),
+    }))
     .filter(({ values }) => values.some((value) => value !== 0))
   return (
     <section class="card">
@@ -55,7 +66,7 @@ const TokenCard = ({ holding, isLoading }: { readonly holding: Holding; readonly
           <Tile name="Notional">
             <Amount value={total.notional} of={holding} symbol={false} />
           </Tile>
-          <Tile name="Premiums paid">
+          <Tile name="Premiums paid" note={!all && 'for open positions'}>
             <Amount value={total.premiumPaid} of={holding} symbol={false} />
           </Tile>
           <Tile name="Can be claimed">
@@ -63,7 +74,7 @@ const TokenCard = ({ holding, isLoading }: { readonly holding: Holding; readonly
           </Tile>
         </div>
       )}
-      {isLoading && <Loading lines={6} />}
+      {isLoading && <Loading shape="small-chart" />}
       {shown.length > 0 && (
         <SeriesChart
           label={`${shown.map(({ name }) => name).join(', ')} in ${unit} on ${chain} by day`}
@@ -76,7 +87,7 @@ const TokenCard = ({ holding, isLoading }: { readonly holding: Holding; readonly
   )
 }
 
-const Totals = ({ address, moment, totals }: Of & { readonly totals: Portfolio['totals'] }) => {
+const Totals = ({ address, moment, all, totals }: Of & { readonly totals: Portfolio['totals'] }) => {
   const series = useApi('/v1/wallets/{addr}/series', {
     ...{ addr: address, interval: 'day' as const },
     ...(moment !== null && { to: moment.at }),
@@ -86,7 +97,12 @@ const Totals = ({ address, moment, totals }: Of & { readonly totals: Portfolio['
     <>
       <div class="cards">
         {holdings.map((holding) => (
-          <TokenCard key={`${holding.chainId} ${holding.token}`} holding={holding} isLoading={series.isPending} />
+          <TokenCard
+            key={`${holding.chainId} ${holding.token}`}
+            holding={holding}
+            all={all}
+            isLoading={series.isPending}
+          />
         ))}
       </div>
       {series.isError && <Problem error={series.error} retry={() => void series.refetch()} />}
@@ -134,13 +150,13 @@ const Section = ({ title, csv, children }: SectionProps) => (
   </>
 )
 
-const Holdings = ({ address, moment, portfolio }: Of & { readonly portfolio: Portfolio }) => {
+const Holdings = ({ address, moment, all, portfolio }: Of & { readonly portfolio: Portfolio }) => {
   const { positions, deposits, events, claimables, totals } = portfolio
   const csvOf = (path: string): string => serviceUrl + urlOf(path, { wallet: address, at: moment?.at, format: 'csv' })
   return (
     <>
       <Gaps portfolio={portfolio} />
-      <Totals address={address} moment={moment} totals={totals} />
+      <Totals address={address} moment={moment} all={all} totals={totals} />
       <Section title={moment === null ? 'Can be claimed' : 'Could be claimed then'}>
         {claimables.length === 0 ? (
           <Empty>Nothing can be claimed.</Empty>
@@ -169,7 +185,7 @@ const Holdings = ({ address, moment, portfolio }: Of & { readonly portfolio: Por
   )
 }
 
-const Activity = ({ address, moment }: Of) => {
+const Activity = ({ address, moment }: Past) => {
   const pages = usePages()
   const asked = { wallet: address, ...(moment !== null && { to: moment.at }) }
   const activity = useApi(
@@ -179,7 +195,7 @@ const Activity = ({ address, moment }: Of) => {
   )
   return (
     <Section title="Activity" csv={serviceUrl + urlOf('/v1/activity', { ...asked, format: 'csv' })}>
-      <Read of={activity} lines={6}>
+      <Read of={activity} lines={20} shape="rows">
         {({ data, meta }) => (
           <>
             {data.length === 0 ? (
@@ -247,7 +263,7 @@ const Wallet = ({ address }: { readonly address: string }) => {
         </Empty>
       ) : (
         <>
-          <Read of={portfolio} lines={14}>
+          <Read of={portfolio} shape="page">
             {({ data }) => (
               <>
                 {moment !== null &&
@@ -259,7 +275,7 @@ const Wallet = ({ address }: { readonly address: string }) => {
                       {asOfText(data)}).
                     </p>
                   ))}
-                <Holdings address={address} moment={moment} portfolio={data} />
+                <Holdings address={address} moment={moment} all={all} portfolio={data} />
               </>
             )}
           </Read>

@@ -74,31 +74,29 @@ const columns = {
   what: { title: 'What', cell: ({ type }) => activityText(type) },
   of: { title: 'Of', cell: (row) => <Subjects row={row} /> },
   who: { title: 'Who', cell: ({ wallet }) => (wallet === null ? '' : <Account address={wallet} />) },
-  amount: {
-    title: 'Amount',
+  /** What the wallet paid with the fee or received without it; an amount that no wallet paid or received as it is. */
+  flow: {
+    title: 'Paid, or received after fee',
     number: true,
-    cell: (row) => (row.amount === null ? '' : <Amount value={row.amount} of={row} />),
+    cell: (row) => {
+      const value = row.netAmount ?? row.amount
+      return (
+        value !== null && (
+          <>
+            {row.direction !== null && <small>{row.direction === 'out' ? 'paid' : 'received'} </small>}
+            <Amount value={value} of={row} />
+          </>
+        )
+      )
+    },
   },
   tx: { title: 'Transaction', cell: ({ chainId, txHash }) => <Transaction chainId={chainId} hash={txHash} /> },
 } satisfies Readonly<Record<string, Column<Row>>>
 
-/** What a wallet paid or received with the fee, instead of who paid how much. */
-const flow: Column<Row> = {
-  title: 'Paid or received',
-  number: true,
-  cell: ({ direction, netAmount, ...row }) =>
-    netAmount !== null &&
-    direction !== null && (
-      <>
-        <small>{direction === 'out' ? 'paid' : 'received'}</small> <Amount value={netAmount} of={row} />
-      </>
-    ),
-}
-
-const { time, what, of, who, amount, tx } = columns
-const ofAll = [time, what, of, chainColumn, who, amount, tx]
+const { time, what, of, who, flow, tx } = columns
+const ofAll = [time, what, of, chainColumn, who, flow, tx]
 const ofWallet = [time, what, of, chainColumn, flow, tx]
-const ofEvent = [time, what, of, who, amount, tx]
+const ofEvent = [time, what, of, who, flow, tx]
 
 type Props = {
   readonly rows: readonly Row[]

@@ -17,10 +17,10 @@ const columns: readonly Column<Claimable>[] = [
       </Link>
     ),
   },
-  { title: 'Amount', number: true, cell: (row) => <Amount value={row.amount} of={row} /> },
+  { title: 'Amount before fee', number: true, cell: (row) => <Amount value={row.amount} of={row} /> },
   { title: 'Fee', number: true, cell: (row) => (row.fee === null ? 'not known' : <Amount value={row.fee} of={row} />) },
   {
-    title: 'Is received',
+    title: 'Received after fee',
     number: true,
     cell: (row) => (row.net === null ? 'not known' : <Amount value={row.net} of={row} />),
   },
@@ -28,6 +28,7 @@ const columns: readonly Column<Claimable>[] = [
 
 const claimOf = (wallet: string): Column<Claimable> => ({
   title: 'Claim',
+  action: true,
   cell: (row) => (
     <Link
       class="button plain"

@@ -5,7 +5,7 @@ import { notionalOf } from '../act/notional.ts'
 import { useApi } from '../api/queries.ts'
 import { payoffOf } from '../charts/payoff.ts'
 import { PayoffChart } from '../charts/payoff-chart.tsx'
-import { amountText, rateText } from '../text/amount.ts'
+import { exactAmount, rateText } from '../text/amount.ts'
 import { unitOf } from '../text/money.ts'
 import { Tile } from './facts.tsx'
 import { Read } from './state.tsx'
@@ -35,7 +35,13 @@ export const Calculator = ({ event }: Of) => {
                 <Tile name="Costs">{shown(cost?.total)}</Tile>
                 <Tile name="Pays at most">{shown(payoff?.most)}</Tile>
                 <Tile name="Break-even at">
-                  {payoff === null ? '–' : payoff.breakEven === null ? 'no rate' : <Rate value={payoff.breakEven} />}
+                  {payoff === null ? (
+                    '–'
+                  ) : payoff.breakEven === null ? (
+                    'no rate'
+                  ) : (
+                    <Rate value={payoff.breakEven} derived />
+                  )}
                 </Tile>
               </div>
             </>
@@ -54,7 +60,7 @@ export const Result = ({ event }: Of) => {
   const notional = EXAMPLE * 10n ** BigInt(event.decimals ?? 0)
   const payoff = payoffOf(event, notional)
   const settledAt = event.status !== 0 && event.stats ? event.stats.settlementPrice : null
-  const example = amountText(notional, event.decimals ?? 0)
+  const example = exactAmount(notional, event.decimals ?? 0)
   return (
     <section class="card">
       <h2>

@@ -1,6 +1,6 @@
 import { Link } from 'wouter-preact'
 import { shortHex } from '../text/address.ts'
-import { amountText, compactAmount, exactAmount, rateText } from '../text/amount.ts'
+import { amountText, compactAmount, derivedRateText, exactAmount, rateText, shareText } from '../text/amount.ts'
 import { type Token, unitOf } from '../text/money.ts'
 import { relativeText, timeText } from '../text/time.ts'
 
@@ -34,7 +34,32 @@ export const Amount = ({ value, of, symbol = true, digits = 'cents' }: AmountPro
   )
 }
 
-export const Rate = ({ value }: { readonly value: bigint }) => <span class="amount">{rateText(value)}</span>
+type RateProps = {
+  readonly value: bigint
+  /** It follows from other rates, so that its last digits mean nothing. */
+  readonly derived?: boolean
+}
+
+/** A rate (1e6 fixed point), with the exact one as its title. */
+export const Rate = ({ value, derived = false }: RateProps) => (
+  <span class="amount" title={rateText(value)}>
+    {derived ? derivedRateText(value) : rateText(value)}
+  </span>
+)
+
+type ShareProps = {
+  /** 1e6 fixed point of one. */
+  readonly value: bigint
+  /** What a title has in addition. */
+  readonly note?: string
+}
+
+/** A share as a percentage, with the exact one as its title. */
+export const Share = ({ value, note = '' }: ShareProps) => (
+  <span class="amount" title={`${exactAmount(value, 4)} %${note}`}>
+    {shareText(value)}
+  </span>
+)
 
 /** A time in Unix seconds as seen from now, with the time of UTC as its title. */
 export const Time = ({ at }: { readonly at: number }) => (

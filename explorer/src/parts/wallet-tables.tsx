@@ -1,14 +1,14 @@
 import type { Schemas } from 'fx-protection-client'
-import type { ComponentChildren } from 'preact'
 import { Link } from 'wouter-preact'
-import { shareText, yieldText } from '../text/amount.ts'
+import { exactAmount } from '../text/amount.ts'
 import { chainText, conditionText } from '../text/terms.ts'
 import { dateText } from '../text/time.ts'
+import { chainColumn } from './chain.tsx'
 import { stateOf } from './events-table.tsx'
 import { Pill, type Tone } from './facts.tsx'
 import { positionStates } from './holdings.tsx'
 import { type Column, Table } from './table.tsx'
-import { Amount, Time } from './values.tsx'
+import { Amount, Share, Time } from './values.tsx'
 
 type Position = Schemas['PositionRow']
 type Deposit = Schemas['DepositRow']
@@ -30,7 +30,9 @@ const Event = ({ row: { chainId, eventId, event } }: { readonly row: Of }) => (
   </Link>
 )
 
-const chain = { title: 'Chain', cell: ({ chainId }: { readonly chainId: number }): ComponentChildren => chainId }
+/** The yield of a year with the pace of the time so far, which is only a comparison: no event lasts that long. */
+const perYearText = (perYear: bigint | null): string =>
+  perYear === null ? '' : `; ${exactAmount(perYear, 4)} % if repeated all year`
 
 const positions: readonly Column<Position>[] = [
   { title: 'Position', cell: ({ chainId, id }) => <Link href={`/position/${chainId}/${id}`}>{id}</Link> },
@@ -46,7 +48,7 @@ const positions: readonly Column<Position>[] = [
     },
   },
   { title: 'Bought', cell: ({ createdAt }) => createdAt !== null && <Time at={createdAt} /> },
-  chain,
+  chainColumn,
 ]
 
 const deposits: readonly Column<Deposit>[] = [
@@ -59,11 +61,10 @@ const deposits: readonly Column<Deposit>[] = [
     cell: (row) => row.valuation && <Amount value={row.valuation.total} of={row} />,
   },
   { title: 'At risk', number: true, cell: (row) => row.valuation && <Amount value={row.valuation.atRisk} of={row} /> },
-  { title: 'Yield', number: true, cell: ({ valuation }) => valuation && yieldText(valuation.yield) },
   {
-    title: 'Per year',
+    title: 'Yield so far',
     number: true,
-    cell: ({ valuation }) => valuation?.yieldPerYear != null && yieldText(valuation.yieldPerYear),
+    cell: ({ valuation }) => valuation && <Share value={valuation.yield} note={perYearText(valuation.yieldPerYear)} />,
   },
   {
     title: 'State',
@@ -73,7 +74,7 @@ const deposits: readonly Column<Deposit>[] = [
       return <Pill tone={tone}>{word}</Pill>
     },
   },
-  chain,
+  chainColumn,
 ]
 
 const eventsAt = (now: number | undefined): readonly Column<EventRow>[] => [
@@ -94,9 +95,9 @@ const eventsAt = (now: number | undefined): readonly Column<EventRow>[] => [
     },
   },
   { title: 'Expiry', cell: ({ expiryDate }) => dateText(expiryDate) },
-  { title: 'Premium', number: true, cell: ({ premiumRate }) => shareText(premiumRate) },
+  { title: 'Premium', number: true, cell: ({ premiumRate }) => <Share value={premiumRate} /> },
   { title: 'Created', cell: ({ createdAt }) => createdAt !== null && <Time at={createdAt} /> },
-  chain,
+  chainColumn,
 ]
 
 const keyOf = ({ chainId, id }: { readonly chainId: number; readonly id: number }): string => `${chainId} ${id}`

@@ -2,20 +2,24 @@ import { formatAmount } from 'fx-protection-client'
 
 const group = (digits: string): string => digits.replace(/\B(?=(\d{3})+$)/g, ',')
 
-/** A decimal with `least` to `places` decimals (none for a whole number), rounded towards zero, its digits in groups. */
-const grouped = (decimal: string, places: number, least = 1): string => {
+/** A decimal with `least` to `places` decimals, rounded towards zero, its digits in groups. */
+const grouped = (decimal: string, places: number, least = 0): string => {
   const [whole = '', fraction = ''] = decimal.split('.')
-  const kept = fraction.slice(0, places).replace(/0+$/, '')
+  const kept = fraction.slice(0, places).replace(/0+$/, '').padEnd(least, '0')
   const digits = `${whole.startsWith('-') ? '−' : ''}${group(whole.replace('-', ''))}`
-  return kept === '' ? digits : `${digits}.${kept.padEnd(least, '0')}`
+  return kept === '' ? digits : `${digits}.${kept}`
 }
 
-/** An amount in units of a token as a decimal with two places: `75,000` or `438.59`. A smaller one is not shown as 0. */
+/** A decimal with two places, or with two significant digits below 0.01, which is not shown as 0. */
+const toCents = (decimal: string): string => {
+  const zeros = /^-?0\.(00+)[1-9]/.exec(decimal)?.[1]?.length ?? 0
+  return grouped(decimal, zeros + 2, 2)
+}
+
+/** An amount in units of a token as a decimal: `75,000.00`, `438.59`, `0.0012`. Without decimals, it is a whole number. */
 export const amountText = (amount: bigint, decimals: number): string => {
   const exact = formatAmount(amount, decimals)
-  const short = grouped(exact, 2, 2)
-  if (amount !== 0n && /^−?0$/.test(short)) return amount < 0n ? '> −0.01' : '< 0.01'
-  return short
+  return decimals === 0 ? grouped(exact, 0) : toCents(exact)
 }
 
 /** The same without rounding. */
@@ -44,14 +48,23 @@ export const toNumber = (amount: bigint, decimals: number): number => Number(for
 /** A rate (1e6 fixed point) as a decimal: `19.2`. */
 export const rateText = (rate: bigint): string => grouped(formatAmount(rate, 6), 6)
 
+/** A rate (1e6 fixed point) that follows from others, rounded to five significant digits or to a whole number: `19.688`. */
+export const derivedRateText = (rate: bigint): string => {
+  const unit = 10n ** BigInt(Math.min(6, Math.max(0, `${rate}`.length - 5)))
+  return rateText(((rate + unit / 2n) / unit) * unit)
+}
+
 /** A share (1e6 fixed point of a percent, as `utilizationRate`): `30.76 %`. */
-export const percentText = (percent: bigint): string => `${grouped(formatAmount(percent, 6), 2)} %`
+export const percentText = (percent: bigint): string => `${toCents(formatAmount(percent, 6))} %`
 
-/** A rate of an amount (1e6 fixed point of one, as `premiumRate`): `2.3 %`. */
-export const shareText = (share: bigint): string => `${grouped(formatAmount(share, 4), 4)} %`
+/** A rate of an amount (1e6 fixed point of one, as `premiumRate` and `yield`): `2.30 %`. */
+export const shareText = (share: bigint): string => percentText(share * 100n)
 
-/** A share (1e6 fixed point of one) as a percentage with two places: `6.27 %`. */
-export const yieldText = (share: bigint): string => percentText(share * 100n)
+/** Numbers of one kind in one form: without decimals where all are whole, otherwise with two places. */
+export const numbersText = (values: readonly (number | null)[]): ((value: number) => string) =>
+  values.every((value) => value === null || Number.isInteger(value))
+    ? (value) => grouped(value.toFixed(0), 0)
+    : (value) => toCents(value.toFixed(6))
 
 /** An amount of coins in wei with four significant digits: `0.0005852`. */
 export const weiText = (wei: bigint): string => {

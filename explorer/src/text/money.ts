@@ -8,6 +8,6 @@ export type Token = { readonly symbol: string | null; readonly decimals: number 
 export const unitOf = ({ symbol, decimals }: Token): string =>
   decimals === null ? 'units' : chainText(symbol ?? 'tokens', 12)
 
-/** An amount in units of a token with its symbol: `438.59 USDC`. */
+/** An amount in a sentence, in units of a token with its symbol: `438.59 USDC`, `16,128 USDC`. */
 export const moneyText = (amount: bigint, token: Token): string =>
-  `${amountText(amount, token.decimals ?? 0)} ${unitOf(token)}`
+  `${amountText(amount, token.decimals ?? 0).replace(/\.00$/, '')} ${unitOf(token)}`
