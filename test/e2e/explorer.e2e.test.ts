@@ -140,12 +140,18 @@ test('the first page loads at most 150 KB, and viem when a wallet connects', asy
 const { event: eventPage, wallet: walletPage, buy } = explorerPages
 const inspected = byForm<Readonly<Record<string, string>>>({ event: eventPage, wallet: walletPage, buy }, explorerPages)
 
-test.each(Object.entries(inspected))('the page %s is readable and has no serious violation', async (_, path) => {
+/** Whether rows of a table are cut off: a person with a phone does not see what is beyond its edge. */
+const hasCutRows = (tab: Page): Promise<boolean> =>
+  tab.$$eval('.scroll:has(> .rows)', (tables) => tables.some((table) => table.scrollWidth > table.clientWidth))
+
+test.each(Object.entries(inspected))('the page %s is readable and has no serious violation', async (name, path) => {
   const tab = await newTab()
   for (const width of byForm([390], [1280, 390])) {
     await openPage(tab, `${sandbox.url}${path}`, width)
     expect(await inspectPage(tab)).toEqual({ tooWide: false, violations: [] })
+    if (width < 640) expect(await hasCutRows(tab)).toBe(false)
   }
+  expect((await tab.title()) === 'FX protection', 'only the start has no title of its own').toBe(name === 'home')
   await tab.close()
 })
 
@@ -173,6 +179,32 @@ test('the chart of a pool has the values of its series', async () => {
   ]
   // The last point is as of the newest block.
   expect(shown.slice(0, -1)).toEqual(points.slice(0, -1).map(numbers))
+
+  // The most opaque colour at its left edge, where the labels of the axis are.
+  const labelColour = () =>
+    tab.$eval('.series canvas', (element) => {
+      const canvas = element as HTMLCanvasElement
+      const { data = [] } = canvas.getContext('2d')?.getImageData(0, 0, 40, canvas.height) ?? {}
+      const pixels = Array.from({ length: data.length / 4 }, (_, at) => [...data.slice(4 * at, 4 * at + 4)])
+      return pixels.toSorted((a, b) => (b[3] ?? 0) - (a[3] ?? 0))[0]?.slice(0, 3)
+    })
+  await tab.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'light' }])
+  expect(await labelColour()).toEqual([0x5a, 0x66, 0x75])
+  await tab.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'dark' }])
+  expect(await labelColour(), 'the colour follows the theme').toEqual([0x9a, 0xa6, 0xb4])
+  await tab.close()
+})
+
+test('the menu of a small screen closes with Escape and with a press elsewhere', async () => {
+  const tab = await newTab()
+  await openPage(tab, `${sandbox.url}/explorer/no/such/page`, 390)
+  const isShown = () => tab.$eval('#tabs', (tabs) => tabs.checkVisibility())
+  for (const close of [() => tab.keyboard.press('Escape'), () => press(tab, 'Connect a wallet')]) {
+    await press(tab, 'Menu')
+    expect(await isShown()).toBe(true)
+    await close()
+    expect(await isShown()).toBe(false)
+  }
   await tab.close()
 })
 

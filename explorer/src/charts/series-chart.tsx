@@ -43,6 +43,7 @@ export const SeriesChart = ({ label, times, lines, height = 220, clock = false }
         {
           width: element.clientWidth || 600,
           height,
+          padding: [null, 24, null, null],
           cursor: { drag: { x: false, y: false } },
           legend: { show: false },
           tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1_000), 'Etc/UTC'),

@@ -2,6 +2,7 @@ import type { Schemas } from 'fx-protection-client'
 import { useChainName } from '../api/chains.ts'
 import { useApi } from '../api/queries.ts'
 import { SeriesChart } from '../charts/series-chart.tsx'
+import { CodeText } from '../parts/code-text.tsx'
 import { Facts, Pill, Tile, type Tone } from '../parts/facts.tsx'
 import { useSamples } from '../parts/samples.ts'
 import { Empty, Read } from '../parts/state.tsx'
@@ -11,6 +12,7 @@ import { durationText } from '../text/time.ts'
 
 type ChainStatus = Schemas['ChainStatus']
 type Endpoint = Schemas['Endpoint']
+type Check = ChainStatus['checks'][number]
 
 const states: Readonly<Record<ChainStatus['state'], readonly [words: string, tone: Tone]>> = {
   following: ['up to date', 'good'],
@@ -22,6 +24,25 @@ const states: Readonly<Record<ChainStatus['state'], readonly [words: string, ton
 
 const ranks: Readonly<Record<string, Tone>> = { ok: 'good', lagging: 'warn', stale: 'warn', paused: 'warn' }
 
+/** What each check is about. */
+const checks: Readonly<Record<Check['check'], string>> = {
+  nodes: 'Chain of the nodes',
+  startBlock: 'First block',
+  functions: 'Functions of the contracts',
+  tokens: 'Decimals of the tokens',
+  paymentTokens: 'Tokens allowed as payment',
+  signer: 'Signer of quotes',
+  signing: 'Signing of quotes',
+}
+
+const results: Readonly<Record<Check['result'], readonly [word: string, tone: Tone]>> = {
+  pass: ['in order', 'good'],
+  fail: ['wrong', 'bad'],
+  pending: ['not known yet', 'plain'],
+}
+
+const sources = { logs: 'logs of the contracts', ids: 'ids of records, since no node has logs' } as const
+
 const secondsText = (seconds: number | null): string => (seconds === null ? 'not known' : durationText(seconds))
 
 const endpointColumns: readonly Column<Endpoint & { readonly seenBy: string }>[] = [
@@ -29,7 +50,7 @@ const endpointColumns: readonly Column<Endpoint & { readonly seenBy: string }>[]
   { title: 'Seen by', cell: ({ seenBy }) => seenBy },
   { title: 'State', cell: ({ rank }) => <Pill tone={ranks[rank] ?? 'bad'}>{rank}</Pill> },
   { title: 'Block', number: true, cell: ({ height }) => height ?? '–' },
-  { title: 'Lacks', cell: ({ missingCapabilities }) => missingCapabilities.join(', ') || 'nothing' },
+  { title: 'Not supported', cell: ({ missingCapabilities }) => missingCapabilities.join(', ') || 'none' },
   { title: 'Last fault', cell: ({ fault }) => fault?.slice(0, 120) ?? 'none' },
 ]
 
@@ -46,7 +67,7 @@ const Details = ({ chain }: { readonly chain: ChainStatus }) => {
       <Facts
         facts={[
           ['Worker reported', heartbeat === null ? 'never' : <Time key="at" at={heartbeat.at} />],
-          ['Follows', chain.source === null ? 'not known' : chain.source],
+          ['Reads', chain.source === null ? 'not known' : sources[chain.source]],
           ['Records to be read again', observations?.waiting ?? 'not known'],
           ['Blocks whose logs are still to be read', ledger?.unreadBlocks ?? 'not known'],
           [
@@ -76,10 +97,9 @@ const Details = ({ chain }: { readonly chain: ChainStatus }) => {
           ...chain.checks.map(
             ({ check, result, fault }) =>
               [
-                `Check: ${check}`,
+                checks[check] ?? check,
                 <span key={check}>
-                  <Pill tone={result === 'pass' ? 'good' : result === 'fail' ? 'bad' : 'plain'}>{result}</Pill>{' '}
-                  {fault?.slice(0, 300)}
+                  <Pill tone={results[result][1]}>{results[result][0]}</Pill> {fault?.slice(0, 300)}
                 </span>,
               ] as const,
           ),
@@ -110,13 +130,11 @@ const Chain = ({ chain }: { readonly chain: ChainStatus }) => {
           {alarm.slice(0, 500)}
         </p>
       ))}
-      <div class="tiles">
+      <div class="tiles pairs">
         <Tile name="Behind the chain">{secondsText(chain.lagSeconds)}</Tile>
-        <Tile name="Proven equal to the chain at">
-          {chain.proven === null ? 'not yet' : `block ${chain.proven.number}`}
-        </Tile>
-        <Tile name="Indexed block">{chain.indexedBlock ?? 'none'}</Tile>
-        <Tile name="Differences found">{chain.audit?.differences ?? 'no audit yet'}</Tile>
+        <Tile name="Newest block read">{chain.indexedBlock ?? 'none'}</Tile>
+        <Tile name="Verified at block">{chain.proven?.number ?? 'not yet'}</Tile>
+        <Tile name="Wrong rows found">{chain.audit?.differences ?? 'not compared yet'}</Tile>
       </div>
       {lags.times.length > 1 && (
         <SeriesChart
@@ -162,7 +180,9 @@ const Releases = () => {
                   </summary>
                   <ul>
                     {changes.slice(0, 100).map((change) => (
-                      <li key={change}>{change}</li>
+                      <li key={change}>
+                        <CodeText text={change} />
+                      </li>
                     ))}
                   </ul>
                 </details>
@@ -191,7 +211,8 @@ export const StatusPage = () => {
               </Pill>
             </h1>
             <p class="lead">
-              The index follows each chain and is compared with it all the time. Release {data.release}.
+              This service keeps a copy of what the contracts have on each chain, and compares the two all the time.
+              Release {data.release}.
             </p>
             {data.alarms.map((alarm) => (
               <p key={alarm} class="problem" role="alert">

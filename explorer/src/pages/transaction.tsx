@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import { type Chain, useChains } from '../api/chains.ts'
 import { useApi } from '../api/queries.ts'
+import { CodeText } from '../parts/code-text.tsx'
 import { Facts, Pill, type Tone } from '../parts/facts.tsx'
 import { Scroll } from '../parts/scroll.tsx'
 import { Empty, Read } from '../parts/state.tsx'
@@ -50,11 +51,6 @@ const Arguments = ({ name, args }: { readonly name: string; readonly args: objec
   </details>
 )
 
-/** A text of the API, in which backticks enclose names. */
-const Text = ({ text }: { readonly text: string }) => (
-  <>{text.split('`').map((piece, index) => (index % 2 === 1 ? <code key={index}>{piece}</code> : piece))}</>
-)
-
 /** Why it reverted, and what to do. */
 const Revert = ({ revert }: { readonly revert: NonNullable<Tx['revert']> }) => {
   const known = useApi('/v1/reverts', { code: revert.code })
@@ -66,11 +62,11 @@ const Revert = ({ revert }: { readonly revert: NonNullable<Tx['revert']> }) => {
       </p>
       {cause !== undefined && (
         <p>
-          <Text text={cause} />
+          <CodeText text={cause} />
         </p>
       )}
       <p>
-        <Text text={chainText(revert.hint, 500)} />
+        <CodeText text={chainText(revert.hint, 500)} />
       </p>
       {!revert.exact && <p class="muted">The reason is that of the same call, repeated at the block before.</p>}
     </section>
