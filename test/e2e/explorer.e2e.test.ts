@@ -189,9 +189,9 @@ test('the chart of a pool has the values of its series', async () => {
       return pixels.toSorted((a, b) => (b[3] ?? 0) - (a[3] ?? 0))[0]?.slice(0, 3)
     })
   await tab.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'light' }])
-  expect(await labelColour()).toEqual([0x5a, 0x66, 0x75])
+  await expect.poll(labelColour, { timeout: 10_000 }).toEqual([0x5a, 0x66, 0x75])
   await tab.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'dark' }])
-  expect(await labelColour(), 'the colour follows the theme').toEqual([0x9a, 0xa6, 0xb4])
+  await expect.poll(labelColour, { timeout: 10_000 }).toEqual([0x9a, 0xa6, 0xb4])
   await tab.close()
 })
 
