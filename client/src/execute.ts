@@ -17,6 +17,11 @@ export type ExecuteOptions = Waiting & {
   readonly onSent?: (hash: string) => void
   /** Receives the id of each batch (EIP-5792) that was handed to the wallet. */
   readonly onBatch?: (id: string) => void
+  /**
+   * Receives the error with which the wallet answered a request that it may have sent all the same. `execute` then
+   * searches for what the request does, until `confirmationMs`.
+   */
+  readonly onUncertain?: (problem: unknown) => void
 }
 
 /** What a plan did. The ids are those that the wallet of the plan owns. */
@@ -101,13 +106,14 @@ const effectsAfter = ({ api, plan, wallet, options: { signal } }: Session, steps
 
 /** Waits for what was handed to the wallet. Its errors have the hash and the id of the batch, whatever ends the wait. */
 const settled = async (
-  { api, plan, options: { onSent, onBatch, ...waiting } }: Session,
+  { api, plan, options: { onSent, onBatch, onUncertain, ...waiting } }: Session,
   handed: Omit<Handed, 'chainId' | 'from' | 'onSent'>,
 ): Promise<readonly Transaction[]> => {
   const { batchId } = handed
   let hash: string | undefined
   try {
     if (batchId !== undefined) onBatch?.(batchId)
+    if (handed.problem !== undefined) onUncertain?.(handed.problem)
     const keep = (sent: string): void => {
       hash = sent
       onSent?.(sent)

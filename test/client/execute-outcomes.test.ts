@@ -168,6 +168,34 @@ describe('a step', () => {
     expect([positionIds, transactions.length, positions.length]).toEqual([[1], 2, 1])
   })
 
+  test('that the wallet answers with an unknown error is reported as uncertain before the search for it', async () => {
+    const refuses = fault(-32603, 'Internal error')
+    for (const [answer, expected] of [
+      [refuses, ['uncertain']],
+      [sendsAndFails(refuses), ['uncertain', 'sent']],
+    ] as const) {
+      const { client, walletOf, claims } = createMemoryWorld()
+      const reports: string[] = []
+      const { wallet } = walletOf({ eth_sendTransaction: answer }, alone)
+      const execution = client.execute(claims(1), wallet, {
+        confirmationMs: 1_500,
+        onUncertain: (problem) => void reports.push(/Internal error/.test(String(problem)) ? 'uncertain' : 'other'),
+        onSent: () => void reports.push('sent'),
+      })
+      await execution.catch(() => {})
+      expect(reports).toEqual(expected)
+    }
+  })
+
+  test('that the wallet certainly did not send is not reported as uncertain', async () => {
+    const { client, walletOf, purchase } = createMemoryWorld()
+    const problems: unknown[] = []
+    const { wallet } = walletOf({ eth_sendTransaction: fault(4001) }, alone)
+    const execution = client.execute(purchase(1n), wallet, { onUncertain: (problem) => void problems.push(problem) })
+    expect(await failureOf(execution)).toMatchObject({ code: 'user_rejected' })
+    expect(problems).toEqual([])
+  })
+
   test.each([-32000, -32005, -32603])(
     'reported as the error %i is found, and not sent by another method',
     async (code) => {

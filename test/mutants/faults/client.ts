@@ -66,6 +66,7 @@ export const clientFaults: Faults = {
       ["depositIds: idsOf('depositIds')", "depositIds: idsOf('eventIds')"],
       ['transactions.some((transaction) => transaction', 'transactions.every((transaction) => transaction'],
       ['    if (batchId !== undefined) onBatch?.(batchId)', ''],
+      ['    if (handed.problem !== undefined) onUncertain?.(handed.problem)', ''],
       ['const isAborted = waiting.signal?.aborted === true', 'const isAborted = false'],
       ['      onSent?.(sent)\n', ''],
       ['      hash = sent\n', ''],
