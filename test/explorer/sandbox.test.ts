@@ -12,6 +12,12 @@ const event = {
 test.each([
   ['/explorer/event/8453/9', { chainId: 8453, eventId: 9 }],
   ['/under/a/path/explorer/event/56/12/', { chainId: 56, eventId: 12 }],
+  ['/explorer/event/8453/9?at=2026-01-01', { chainId: 8453, eventId: 9 }],
+  ['/explorer/act/buy-protection?chainId=56&eventId=12&notional=5', { chainId: 56, eventId: 12 }],
+  ['/under/a/path/explorer/act/deposit?amount=5&eventId=12&chainId=56', { chainId: 56, eventId: 12 }],
+  ['/explorer/act/claim-payout?chainId=56&positionId=12', null],
+  ['/explorer/act/deposit?chainId=56', null],
+  ['/explorer/events?chainId=56&eventId=12', null],
   ['/explorer/event/8453', null],
   ['/explorer/event/8453/9x', null],
   ['/explorer/events', null],

@@ -19,8 +19,6 @@ const mount = (): HTMLElement => {
   root.adoptedStyleSheets = [sheet]
   const inner = document.createElement('div')
   root.append(inner)
-  // The end of the page can be scrolled out from under the panel.
-  document.body.style.paddingBottom = '3rem'
   return inner
 }
 
@@ -30,7 +28,7 @@ const start = async (): Promise<void> => {
   const [firstChain, firstAccount] = [chains[0], accounts[0]]
   if (firstChain === undefined || firstAccount === undefined) return
   const account = accounts.find(({ address }) => address === saved.read('account')) ?? firstAccount
-  const page = eventOf(location.pathname)
+  const page = eventOf(`${location.pathname}${location.search}`)
   const chain = chains.find(({ chainId }) => chainId === page?.chainId) ?? firstChain
   const chainIds = chains.map(({ chainId }) => chainId)
   const wallet = createWallet({ account: account.address, chainId: chain.chainId }, chainIds, callNode)

@@ -196,19 +196,18 @@ const Controls = ({ wallet, chains, accounts, first, isOpen }: Props & { readonl
   )
 }
 
-/** The wallet's account and the controls of the sandbox, behind a button in the corner of every page. */
+/** The wallet's account and the controls of the sandbox, behind a tab at the edge of every page. */
 export const Panel = (props: Props) => {
   const [isOpen, setOpen] = useState(saved.read('open') === 'yes')
   const toggle = useRef<HTMLButtonElement>(null)
   useEffect(() => saved.write('open', isOpen ? 'yes' : 'no'), [isOpen])
-  const onKeyDown = ({ key }: KeyboardEvent): void => {
-    if (key !== 'Escape' || !isOpen) return
+  const close = (): void => {
     setOpen(false)
     toggle.current?.focus()
   }
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: Escape closes what has the focus inside
-    <div class="panel" onKeyDown={onKeyDown}>
+    <div class="panel" onKeyDown={({ key }) => key === 'Escape' && isOpen && close()}>
       <button
         ref={toggle}
         type="button"
@@ -220,6 +219,12 @@ export const Panel = (props: Props) => {
         Sandbox
       </button>
       <section id="controls" aria-label="Sandbox controls" hidden={!isOpen}>
+        <header>
+          <h2>Sandbox</h2>
+          <button type="button" aria-label="Close the sandbox controls" onClick={close}>
+            Close
+          </button>
+        </header>
         <Controls {...props} isOpen={isOpen} />
       </section>
     </div>

@@ -18,9 +18,9 @@ export const useSandboxState = (chainId: number, eventId: number | null, isOpen:
   useEffect(() => {
     if (!isOpen) return
     // An action shows why the sandbox does not answer.
-    const look = (): void => void refresh().catch(() => {})
-    look()
-    const timer = setInterval(look, LIVE_MS)
+    const read = (): void => void (document.hidden || refresh().catch(() => {}))
+    read()
+    const timer = setInterval(read, LIVE_MS)
     return () => clearInterval(timer)
   }, [refresh, isOpen])
   return { state, refresh }
@@ -29,9 +29,13 @@ export const useSandboxState = (chainId: number, eventId: number | null, isOpen:
 /** Calls a function with the event of each page that is opened. */
 export const usePageEvent = (onEvent: (event: NonNullable<ReturnType<typeof eventOf>>) => void): void => {
   useEffect(() => {
+    let last = ''
     const listener = (): void => {
-      const event = eventOf(location.pathname)
-      if (event !== null) onEvent(event)
+      const event = eventOf(`${location.pathname}${location.search}`)
+      const key = JSON.stringify(event)
+      // A form changes its address with every field.
+      if (event !== null && key !== last) onEvent(event)
+      last = key
     }
     listener()
     for (const name of PATH_CHANGES) addEventListener(name, listener)
