@@ -1,8 +1,10 @@
 import { readFile } from 'node:fs/promises'
+import { ApiError } from 'fx-protection-client'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { planPaths } from '../../client/src/names.generated.ts'
 import { type ActionName, actions, bodyOf, fieldsOf, isAction } from '../../explorer/src/act/actions.ts'
+import { fieldProblems } from '../../explorer/src/act/field-problems.ts'
 import { fieldOf, inputTime, readField, type Values } from '../../explorer/src/act/fields.ts'
 
 const FROM = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
@@ -13,7 +15,7 @@ const typed: Values = {
   ...{ chainId: '8453', eventId: '9', positionId: '66', depositId: '12', amount: '5,000.5', notional: '10000' },
   ...{ initialLiquidity: '75000', price: '19.8', name: 'Peso', underlying: 'USD/MXN', strike: '19.2', payoutCap: '21' },
   ...{ initialRate: '18.4', premiumRate: '2.3', expiry: '2027-03-03T14:05', paymentToken: TOKEN, token: TOKEN },
-  ...{ deadlineSeconds: '900', maxCostBps: '25', approval: 'unlimited', signed: 'true', poolOpen: 'false' },
+  ...{ deadlineSeconds: '15', maxCostBps: '0.25', approval: 'unlimited', signed: 'true', poolOpen: 'false' },
 }
 
 const paths = JSON.parse(await readFile('docs/openapi.json', 'utf8')).paths
@@ -88,6 +90,27 @@ describe('the request of an action', () => {
     })
   })
 
+  it('has a price rise in basis points and a validity in seconds, exactly', () => {
+    expect(filled('buy-protection', typed)).toMatchObject({ maxCostBps: 25, deadlineSeconds: 900 })
+    const most = { ...typed, maxCostBps: '100', deadlineSeconds: '1440' }
+    expect(filled('buy-protection', most)).toMatchObject({ maxCostBps: 10_000, deadlineSeconds: 86_400 })
+    expect(filled('buy-protection', { ...typed, maxCostBps: '0' })).toMatchObject({ maxCostBps: 0 })
+  })
+
+  it.each([
+    ['true', '19.2', 'Expected a rate above the strike.'],
+    ['true', '18', 'Expected a rate above the strike.'],
+    ['false', '21', 'Expected a rate below the strike.'],
+  ])(
+    'is not made with a cap on the wrong side of the strike (above: %s, cap %s)',
+    (strikeAbove, payoutCap, problem) => {
+      for (const pricing of ['engine', 'own'])
+        expect(bodyOf('create-event', { ...typed, pricing, strikeAbove, payoutCap }, 6)).toEqual({
+          problems: { payoutCap: problem },
+        })
+    },
+  )
+
   it('requires a cap of the engine only', () => {
     expect(bodyOf('create-event', { ...typed, payoutCap: '' }, 6)).toEqual({ problems: { payoutCap: '' } })
   })
@@ -111,6 +134,31 @@ describe('the request of an action', () => {
   })
 })
 
+describe('a validation error of the API', () => {
+  const error = (status: number, ...paths: readonly string[]) => {
+    const details = paths.map((path) => ({ path, message: 'the expiry has passed' }))
+    const given = { code: 'validation_error', message: 'm', details } as const
+    return new ApiError(given, { status, requestId: undefined, retryAfterMs: undefined })
+  }
+
+  it('is shown at the field that it names, also of a quote', () => {
+    const shown = fieldsOf('create-event', {})
+    expect(fieldProblems(error(400, 'quote.expiryUnixSeconds'), shown)).toEqual({ expiry: 'The expiry has passed.' })
+    expect(fieldProblems(error(400, 'pair', 'payoutCap'), shown)).toEqual({
+      ...{ underlying: 'The expiry has passed.', payoutCap: 'The expiry has passed.' },
+    })
+  })
+
+  it.each([
+    ['names something that the form does not have', error(400, 'expiry', 'from')],
+    ['names a field of another form', error(400, 'positionId')],
+    ['is no validation error', error(409, 'expiry')],
+    ['is another error', new Error('expiry')],
+  ])('is shown at no field when it %s', (_, cause) => {
+    expect(fieldProblems(cause, fieldsOf('create-event', {}))).toEqual({})
+  })
+})
+
 describe('a field', () => {
   const read = (name: Parameters<typeof readField>[0], text: string) => readField(name, text, { decimals: 6 })
 
@@ -125,8 +173,12 @@ describe('a field', () => {
     ['poolOpen', 'yes'],
     ['approval', 'toString'],
     ['token', '0x5FbDB2315678afecb367f032d93F642f64180aa'],
-    ['maxCostBps', '10001'],
+    ['maxCostBps', '100.01'],
+    ['maxCostBps', '0.001'],
+    ['maxCostBps', '0,5'],
     ['deadlineSeconds', '0'],
+    ['deadlineSeconds', '1441'],
+    ['deadlineSeconds', '1.5'],
     ['name', 'x'.repeat(257)],
   ] as const)('rejects for %s the value %s', (name, text) => {
     expect(read(name, text)).toEqual({ problem: expect.stringMatching(/^Expected .+\.$/) })

@@ -3,7 +3,16 @@ import { ConnectionError, ExecutionError, type Plan } from 'fx-protection-client
 import { describe, expect, it } from 'vitest'
 import { decode } from '../../client/src/codec.ts'
 import { failureOf } from '../../explorer/src/act/failure.ts'
-import { approvalsOf, createdBy, createdText, guideOf, issuesOf } from '../../explorer/src/act/plan-text.ts'
+import {
+  approvalsOf,
+  createdBy,
+  createdText,
+  guideOf,
+  issuesOf,
+  issueText,
+  planText,
+} from '../../explorer/src/act/plan-text.ts'
+import { type EventRow, eventLabel, ownLabel } from '../../explorer/src/act/subject.tsx'
 import { commandOf } from '../../explorer/src/api/command.ts'
 import { weiText } from '../../explorer/src/text/amount.ts'
 
@@ -65,6 +74,100 @@ describe('the issues of a plan', () => {
     const listed = [...plans.matchAll(/^\| `([a-z_]+)`/gm)].map(([, code]) => code ?? '')
     expect(listed.length).toBeGreaterThan(5)
     expect(listed.filter((code) => !guideOf(code).endsWith('#issues'))).toEqual([])
+  })
+})
+
+describe('a plan in words', () => {
+  const event = {
+    ...{ chainId: plan.chainId, underlying: 'USD/MXN', strike: 19_200_000n, payoutCap: 21_000_000n, strikeAbove: true },
+    ...{
+      initialRate: 18_600_000n,
+      expiryDate: 1_804_082_700,
+      symbol: 'USDC',
+      decimals: 6,
+      utilization: { availableCapacity: 502_688_000_021n },
+    },
+  }
+  /** An event that is that of a plan by its id. */
+  const eventOf = (id: number) => ({ ...event, id }) as unknown as EventRow
+
+  /** The plan with one call. */
+  const calling = (name: string, args: object, more: object = {}): Plan => {
+    const [step] = plan.steps
+    if (step === undefined) throw new TypeError('the example has no step')
+    const transaction = { ...step.transaction, function: name, args } as never
+    return { ...plan, steps: [{ ...step, transaction }], ...more }
+  }
+  const buying = (more: object = {}): Plan =>
+    calling('buyProtection', { eventId: '9', notional: '9000000000000' }, more)
+
+  it('has the terms and the amounts of a purchase as pages show them', () => {
+    expect(planText(buying(), eventOf(9))).toBe(
+      'Protects 9,000,000 USDC against USD/MXN above 19.2 on 3 Mar 2027. It pays at most 870,967.74 USDC.',
+    )
+  })
+
+  it('has nothing of an event that is not its own', () => {
+    expect(planText(buying(), eventOf(10))).toBeNull()
+    expect(planText(buying(), undefined)).toBeNull()
+  })
+
+  it('has what an event offers, and what a pool becomes', () => {
+    const terms = { underlying: 'USD/MXN', strike: '19200000', strikeAbove: true, expiry: '1804082700' }
+    const made = calling('createEvent', { ...terms, premiumRate: '20553', initialLiquidity: '1000000000' })
+    expect(planText(made, undefined)).toBe(
+      'Offers protection against USD/MXN above 19.2 on 3 Mar 2027 for 2.0553 % of the notional, with 1,000 USDC of liquidity.',
+    )
+    const settings = calling('setPoolSettings', { eventId: '9', poolOpen: false, allowExternalLp: true })
+    expect(planText(settings, eventOf(9))).toBe('The pool would be closed, and take deposits from anyone.')
+    expect(planText(calling('claimPayout', { positionId: '66' }), undefined)).toBe('Claim the payout of position 66.')
+  })
+
+  it('is left out for approvals alone and for several calls', () => {
+    expect(planText(approving('1'), undefined)).toBeNull()
+    const [step] = buying().steps
+    if (step === undefined) throw new TypeError('the plan has no step')
+    expect(planText({ ...plan, steps: [step, step] }, eventOf(9))).toBeNull()
+  })
+
+  const issue = { code: 'exceeds_capacity', message: 'Exceeds capacity', hint: 'Send a `notional`.', blocking: true }
+
+  it('has the most that a pool can protect instead of a name of the API', () => {
+    expect(issueText(issue, buying(), eventOf(9))).toEqual({
+      ...{ text: 'This pool can protect at most 502,688 USDC.', most: 502_688_000_021n },
+    })
+    expect(issueText(issue, buying(), eventOf(10))).toEqual({ text: 'Exceeds capacity.' })
+    const full = { ...eventOf(9), utilization: { availableCapacity: 0n } } as unknown as EventRow
+    expect(issueText(issue, buying(), full)).toEqual({ text: 'This pool can protect nothing more.' })
+  })
+
+  it('has what a wallet lacks in whole tokens and coins', () => {
+    const lacks = { ...issue, have: 26_129_999n, need: 26_130_000n }
+    const cost = { symbol: 'USDC', decimals: 6 }
+    expect(issueText({ ...lacks, code: 'insufficient_balance' }, buying({ cost }), undefined).text).toBe(
+      'The wallet has 26.129999 USDC, and needs 26.13 USDC.',
+    )
+    const gas = { ...lacks, code: 'insufficient_gas_funds', have: 0n, need: 485_200_000_000_000n }
+    expect(issueText(gas, buying({ gasCost: { symbol: 'ETH' } }), undefined).text).toBe(
+      'The wallet has 0 ETH, and needs up to 0.0004852 ETH for the gas.',
+    )
+  })
+
+  it('has the message and the hint of another issue', () => {
+    const other = { ...issue, code: 'nothing_to_claim', message: 'the wallet has nothing', hint: 'Try again later.' }
+    expect(issueText(other, plan, undefined)).toEqual({ text: 'The wallet has nothing. Try again later.' })
+  })
+})
+
+describe('what can be chosen', () => {
+  it('is named by its pair and its name, and not by a number alone', () => {
+    const terms = { underlying: 'USD/MXN', strike: 19_200_000n, payoutCap: 0n, strikeAbove: true }
+    expect(eventLabel({ ...terms, id: 9, name: 'Peso remittances' })).toBe(
+      'USD/MXN above 19.2, Peso remittances (event 9)',
+    )
+    const own = { id: 66, eventId: 9, symbol: 'USDC', decimals: 6, event: terms }
+    expect(ownLabel({ ...own, notional: 1_000_000_000n } as never)).toBe('1,000 USDC, USD/MXN above 19.2 (position 66)')
+    expect(ownLabel({ ...own, event: undefined, amount: 5_000_000n } as never)).toBe('5 USDC, event 9 (deposit 66)')
   })
 })
 

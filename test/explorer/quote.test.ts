@@ -1,6 +1,8 @@
+import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { bodyOf, rangeOf, readFields } from '../../explorer/src/act/actions.ts'
 import { changedValues, inputTime, type Values } from '../../explorer/src/act/fields.ts'
+import { explanationOf, priceRows } from '../../explorer/src/quote/engine-values.ts'
 import {
   cautions,
   chartRange,
@@ -10,6 +12,8 @@ import {
   keyText,
   quoteFields,
 } from '../../explorer/src/quote/range.ts'
+
+type Schema = { readonly properties?: Readonly<Record<string, Schema>> }
 
 const values: Values = {
   ...{ chainId: '56', underlying: 'USD/MXN', strikeAbove: 'true', strike: '19.2', payoutCap: '21' },
@@ -26,9 +30,9 @@ describe('a quote', () => {
   })
 
   it('draws its range in the integers of the protocol', () => {
-    const filled = readFields(quoteFields, { ...values, strikeAbove: 'false' }, 6)
+    const filled = readFields(quoteFields, { ...values, strikeAbove: 'false', payoutCap: '18' }, 6)
     expect('read' in filled && chartRange(filled.read, 18.456_789_4)).toEqual({
-      ...{ strike: 19_200_000n, payoutCap: 21_000_000n, initialRate: 18_456_789n, strikeAbove: false },
+      ...{ strike: 19_200_000n, payoutCap: 18_000_000n, initialRate: 18_456_789n, strikeAbove: false },
     })
   })
 
@@ -62,6 +66,31 @@ describe('the breakdown of a quote', () => {
     expect(['sigmaLongRun', 'T_years', 'garch', 'strikeFixed6'].map(keyText)).toEqual([
       ...['Sigma long run', 'T years', 'Garch', 'Strike fixed 6'],
     ])
+  })
+
+  it('is explained: every value that the API describes', async () => {
+    const { components } = JSON.parse(await readFile('docs/openapi.json', 'utf8'))
+    const keysOf = ({ properties = {} }: Schema): readonly string[] =>
+      Object.entries(properties).flatMap(([key, schema]) => [key, ...keysOf(schema)])
+    const { attestation: _, ...properties } = components.schemas.PricingBreakdown.properties
+    const keys = keysOf({ properties })
+    expect(keys.length).toBeGreaterThan(25)
+    expect(keys.filter((key) => explanationOf(key) === undefined)).toEqual([])
+    expect(explanationOf('constructor')).toBeUndefined()
+  })
+
+  it('has its main values in words', async () => {
+    const { paths } = JSON.parse(await readFile('docs/openapi.json', 'utf8'))
+    const { example } = paths['/v1/pricing/quote'].post.responses[200].content['application/json']
+    const quote = example.data
+    const { T_days, inputs } = quote.breakdown
+    const rows = Object.fromEntries(priceRows({ ...quote, premiumRateFixed6: BigInt(quote.premiumRateFixed6) }))
+    expect(rows).toMatchObject({
+      'Time to expiry': `${Math.floor(T_days)} days`,
+      Volatility: `${Number((inputs.sigma * 100).toFixed(2))} % a year`,
+      Premium: `${Number(quote.premiumRateFixed6) / 10_000} % of the notional`,
+    })
+    expect(Object.keys(rows).length).toBeLessThanOrEqual(8)
   })
 
   it('warns of old, synthetic and configured data, and of nothing else', () => {

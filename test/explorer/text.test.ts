@@ -60,6 +60,11 @@ test.each([
   ['1,00,000', 6, null],
   ["1,000'000", 6, null],
   ['0.1,000', 6, null],
+  ['1,234,567.5', 6, 1_234_567_500_000n],
+  ["1'000", 6, 1_000_000_000n],
+  ['0,5', 6, null],
+  ['19,2', 6, null],
+  ['1000,50', 6, null],
 ])('%j with %i decimals is read as %s', (text, decimals, amount) => {
   expect(parseDecimal(text, decimals)).toBe(amount)
 })

@@ -7,7 +7,7 @@ type ActionOf<P> = P extends `/v1/plans/${infer Action}` ? Action : never
 export type ActionName = ActionOf<PostPath>
 
 /** What an action is about. */
-type Subject = 'event' | 'position' | 'deposit'
+export type Subject = 'event' | 'position' | 'deposit'
 
 type Body = Readonly<Record<string, unknown>>
 
@@ -113,7 +113,7 @@ export const actions: Readonly<Record<ActionName, Action>> = {
   },
   'set-pool-settings': {
     title: 'Open or close a pool',
-    about: 'Change whether the pool of your event takes deposits, and of whom.',
+    about: 'Change whether the pool of your event takes deposits, and from whom.',
     who: 'Event creators',
     subject: 'event',
     fields: ['chainId', 'eventId', 'poolOpen', 'allowExternalLp'],
@@ -171,6 +171,14 @@ export type Problems = Readonly<Partial<Record<FieldName, string>>>
 
 export type Filled = { readonly body: Body } | { readonly problems: Problems }
 
+/** A cap has to be beyond its strike. */
+const capProblem = ({ strike, payoutCap, strikeAbove }: Readonly<Record<string, Value>>): Problems => {
+  if (strike === undefined || payoutCap === undefined || strikeAbove === undefined) return {}
+  const width = BigInt(payoutCap) - BigInt(strike)
+  if (strikeAbove ? width > 0n : width < 0n) return {}
+  return { payoutCap: `Expected a rate ${strikeAbove ? 'above' : 'below'} the strike.` }
+}
+
 /** Reads fields into the values of a request. `mustHave`: whether an optional field must not be empty. */
 export const readFields = (
   names: readonly FieldName[],
@@ -179,14 +187,15 @@ export const readFields = (
   mustHave: (name: FieldName) => boolean = () => false,
 ): { readonly read: Readonly<Record<string, Value>> } | { readonly problems: Problems } => {
   const read: Record<string, Value> = {}
-  const problems: Partial<Record<FieldName, string>> = {}
+  const found: Partial<Record<FieldName, string>> = {}
   for (const name of names) {
     const reading = readField(name, values[name], { decimals })
     if (reading === undefined) {
-      if (mustHave(name)) problems[name] = ''
-    } else if ('problem' in reading) problems[name] = reading.problem
+      if (mustHave(name)) found[name] = ''
+    } else if ('problem' in reading) found[name] = reading.problem
     else read[name] = reading.value
   }
+  const problems = { ...capProblem(read), ...found }
   return Object.keys(problems).length > 0 ? { problems } : { read }
 }
 

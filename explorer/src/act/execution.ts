@@ -2,7 +2,7 @@ import type { Executed, Plan } from 'fx-protection-client'
 import type { Chain } from '../api/chains.ts'
 import { client } from '../api/client.ts'
 import { createStore, useStore } from '../api/store.ts'
-import { type Provider, switchChain } from '../wallet/provider.ts'
+import { type Provider, refusalText, switchChain } from '../wallet/provider.ts'
 import type { Connected } from '../wallet/session.ts'
 import { type Failure, failureOf } from './failure.ts'
 import { type Kept, kept } from './kept.ts'
@@ -14,6 +14,8 @@ export type Execution = {
   readonly phase: 'asking' | 'sent' | 'done' | 'failed'
   readonly hashes: readonly string[]
   readonly batches: number
+  /** The error with which the wallet answered the last request, until it is known whether the wallet sent it. */
+  readonly uncertain?: string | undefined
   readonly executed?: Executed
   readonly failure?: Failure
 }
@@ -68,8 +70,10 @@ const sign = async (plan: Plan, { wallet, account }: Connected, chain: Chain): P
     await switchChain(provider, chain)
     const { walletClientOf } = await import('../wallet/viem.ts')
     const executed = await client.execute(plan, walletClientOf(provider, account), {
-      onSent: (hash) => change({ phase: 'sent', hashes: [...(current.get()?.hashes ?? []), hash] }),
-      onBatch: () => change({ phase: 'sent', batches: (current.get()?.batches ?? 0) + 1 }),
+      onSent: (hash) =>
+        change({ phase: 'sent', hashes: [...(current.get()?.hashes ?? []), hash], uncertain: undefined }),
+      onBatch: () => change({ phase: 'sent', batches: (current.get()?.batches ?? 0) + 1, uncertain: undefined }),
+      onUncertain: (problem) => change({ uncertain: refusalText(problem) }),
     })
     change({ phase: 'done', executed })
   } catch (error) {

@@ -1,4 +1,4 @@
-import { type FieldName, fieldOf } from './fields.ts'
+import { type Field, type FieldName, fieldOf } from './fields.ts'
 
 /** What a field can be chosen from, by value, where that is known only at run time. */
 export type Choices = Readonly<Partial<Record<FieldName, Readonly<Record<string, string>>>>>
@@ -12,38 +12,55 @@ type Props = {
   readonly problem?: string | undefined
   /** Of what an amount is, such as a symbol. */
   readonly unit?: string | undefined
+  /** In place of the hint of the field. */
+  readonly hint?: string | undefined
+  /** Takes a whole row. */
+  readonly wide?: boolean
   /** An optional field that must not be empty here. */
   readonly required?: boolean
   readonly disabled: boolean
 }
 
+/** The keyboards of phones for numbers. */
+const modes: Readonly<Partial<Record<Field['kind'], 'decimal' | 'numeric'>>> = {
+  ...{ amount: 'decimal', rate: 'decimal', share: 'decimal', basisPoints: 'decimal' },
+  ...{ minutes: 'numeric', id: 'numeric' },
+}
+
 /** A field with its label, its unit, and a hint or what is wrong with it. */
-export const FieldInput = ({ name, value, set, choices, problem, unit, required = false, disabled }: Props) => {
-  const { label, kind, hint, without, optional, range, choices: fixed } = fieldOf(name)
+export const FieldInput = (props: Props) => {
+  const { name, value, set, choices, problem, unit, hint, wide = false, required = false, disabled } = props
+  const { label, kind, optional, advanced, range, unit: after, choices: fixed, hint: usual, whenEmpty } = fieldOf(name)
   const offered = choices ?? fixed
   const id = `field-${name}`
-  const help = without && !required ? `${hint} ${without}` : hint
-  const text = problem || (choices === undefined ? help : undefined)
+  const text =
+    problem || (hint ?? (choices === undefined ? [usual, !required && whenEmpty].filter(Boolean).join(' ') : undefined))
   const given = {
-    ...{ id, name, value, disabled, 'aria-invalid': !!problem, ...(text && { 'aria-describedby': `${id}-hint` }) },
+    ...{ id, name, value, disabled, 'aria-invalid': !!problem },
+    ...((after || text) && {
+      'aria-describedby': [after && `${id}-unit`, text && `${id}-hint`].filter(Boolean).join(' '),
+    }),
   }
   return (
-    <div class={`field ${problem ? 'wrong' : ''}`}>
+    <div class={`field ${problem ? 'wrong' : ''} ${wide ? 'wide' : ''}`}>
       <label for={id}>
         {label}
         {unit && ` in ${unit}`}
-        {optional && !required && <small> (optional)</small>}
+        {optional && !required && !advanced && <small> (optional)</small>}
       </label>
       {offered === undefined ? (
-        <input
-          {...given}
-          type={kind === 'time' ? 'datetime-local' : 'text'}
-          inputMode={kind === 'amount' || kind === 'rate' || kind === 'share' ? 'decimal' : 'text'}
-          maxLength={kind === 'text' && range ? range[1] : 64}
-          autocomplete="off"
-          spellcheck={false}
-          onInput={({ currentTarget }) => set(currentTarget.value)}
-        />
+        <span class="with-unit">
+          <input
+            {...given}
+            type={kind === 'time' ? 'datetime-local' : 'text'}
+            inputMode={modes[kind] ?? 'text'}
+            maxLength={kind === 'text' && range ? range[1] : 64}
+            autocomplete="off"
+            spellcheck={false}
+            onInput={({ currentTarget }) => set(currentTarget.value)}
+          />
+          {after && <span id={`${id}-unit`}>{after}</span>}
+        </span>
       ) : (
         <select {...given} onChange={({ currentTarget }) => set(currentTarget.value)}>
           {!(value in offered) && <option value={value}>{value === '' ? 'Choose…' : value}</option>}

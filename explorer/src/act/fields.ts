@@ -1,4 +1,4 @@
-import { parseDecimal } from '../text/input.ts'
+import { parseDecimal, parseUnits } from '../text/input.ts'
 
 /** A value of a request body. */
 export type Value = string | number | boolean
@@ -10,15 +10,29 @@ export type Values = Readonly<Record<string, string | undefined>>
 export const changedValues = (before: Values, changed: Values): Values =>
   Object.fromEntries(Object.entries({ ...before, ...changed }).filter(([, value]) => value !== undefined))
 
-type Kind = 'chain' | 'id' | 'amount' | 'rate' | 'share' | 'time' | 'flag' | 'choice' | 'address' | 'count' | 'text'
+type Kind =
+  | 'chain'
+  | 'id'
+  | 'amount'
+  | 'rate'
+  | 'share'
+  | 'basisPoints'
+  | 'minutes'
+  | 'time'
+  | 'flag'
+  | 'choice'
+  | 'address'
+  | 'text'
 
 export type Field = {
   readonly label: string
   readonly kind: Kind
   /** What the value means, where the label is not enough. */
   readonly hint?: string
-  /** What leaving the field empty means. */
-  readonly without?: string
+  /** What an empty optional field means. */
+  readonly whenEmpty?: string
+  /** What the number is in: shown after it. */
+  readonly unit?: string
   /** What the field has before a person changes it. */
   readonly initial?: string
   /** An empty field is left out of the request. */
@@ -45,9 +59,9 @@ const fields = {
   price: { label: 'Settlement rate', kind: 'rate', hint: 'Only an oracle of the protocol may submit it.' },
   pricing: {
     ...{ label: 'Premium', kind: 'choice', initial: 'engine' },
-    choices: { engine: 'of the pricing engine', own: 'my own' },
+    choices: { engine: 'set by the pricing engine', own: 'set by me' },
   },
-  name: { label: 'Name', kind: 'text', hint: 'A label for people.', range: [1, 256] },
+  name: { label: 'Name', kind: 'text', hint: 'Shown in the lists of events.', range: [1, 256] },
   underlying: { label: 'Pair', kind: 'text', hint: 'BASE/QUOTE, as USD/MXN.', range: [1, 256] },
   strikeAbove: {
     ...{ label: 'Pays when the rate', kind: 'flag', initial: 'true' },
@@ -57,40 +71,44 @@ const fields = {
   payoutCap: {
     ...{ label: 'Cap', kind: 'rate', optional: true },
     hint: 'The rate at which the payout stops growing.',
-    without: 'Without one: all or nothing.',
+    whenEmpty: 'All or nothing when empty.',
   },
   initialRate: { label: 'Rate today', kind: 'rate' },
-  premiumRate: { label: 'Premium in %', kind: 'share', hint: 'Of the notional.' },
+  premiumRate: { label: 'Premium rate', kind: 'share', unit: '%', hint: 'Of the notional.' },
   expiry: { label: 'Expiry (UTC)', kind: 'time' },
   paymentToken: { label: 'Token', kind: 'address', hint: 'The token of all amounts of the event.' },
   token: { label: 'Token', kind: 'address', hint: 'The address of the token.' },
   allowExternalLp: {
     ...{ label: 'Deposits', kind: 'flag', initial: 'true' },
-    choices: yes('of everyone', 'of the creator only'),
+    choices: yes('anyone', 'only me'),
   },
   poolOpen: {
     ...{ label: 'The pool', kind: 'flag', initial: 'true' },
     choices: yes('is open', 'is closed'),
   },
   signed: {
-    ...{ label: 'Signature of the engine', kind: 'choice', optional: true, advanced: true },
-    choices: { '': 'if it signs', true: 'required', false: 'none' },
+    ...{ label: 'Signed price', kind: 'choice', optional: true, advanced: true },
+    choices: { '': 'if the engine signs it', true: 'required', false: 'not signed' },
   },
   approval: {
-    ...{ label: 'Approval', kind: 'choice', optional: true, advanced: true },
+    ...{ label: 'Allowance', kind: 'choice', optional: true, advanced: true },
     choices: { '': 'exactly the cost', unlimited: 'without a limit' },
   },
   deadlineSeconds: {
-    ...{ label: 'Time to sign in seconds', kind: 'count', optional: true, advanced: true, range: [1, 86_400] },
-    hint: 'The purchase fails after it; 600 when empty.',
+    ...{ label: 'Valid for', kind: 'minutes', unit: 'minutes', optional: true, advanced: true, range: [1, 1_440] },
+    hint: 'The purchase fails when it is mined later.',
+    whenEmpty: '10 minutes when empty.',
   },
   maxCostBps: {
-    ...{ label: 'Cost may rise by (0.01 %)', kind: 'count', optional: true, advanced: true, range: [0, 10_000] },
-    hint: 'Basis points; 0 when empty.',
+    ...{ label: 'Accept a price rise of', kind: 'basisPoints', unit: '%', optional: true, advanced: true },
+    hint: 'The purchase fails when it costs more.',
+    whenEmpty: 'No rise when empty.',
   },
 } as const satisfies Readonly<Record<string, Field>>
 
 export type FieldName = keyof typeof fields
+
+export const isField = (name: string): name is FieldName => Object.hasOwn(fields, name)
 
 /** The definition of a field. */
 export const fieldOf = (name: FieldName): Field => fields[name]
@@ -105,6 +123,19 @@ const decimal = (text: string, decimals: number, what: string): Reading =>
 const wholeNumber = (text: string, [least, most]: readonly [number, number]): number | null => {
   const number = /^\d{1,16}$/.test(text) ? Number(text) : -1
   return number >= least && number <= most && Number.isSafeInteger(number) ? number : null
+}
+
+/** Hundredths of a percent. */
+const HUNDRED_PERCENT = 10_000n
+
+const basisPointsOf = (text: string): number | null => {
+  const points = parseUnits(text, 2)
+  return points !== null && points <= HUNDRED_PERCENT ? Number(points) : null
+}
+
+const secondsOfMinutes = (text: string, range: readonly [number, number]): number | null => {
+  const minutes = wholeNumber(text, range)
+  return minutes === null ? null : minutes * 60
 }
 
 /** Unix seconds of a time as a browser writes it (`2027-03-03T14:05`), which is in UTC here. Null for anything else. */
@@ -132,7 +163,9 @@ const readers: Readonly<Record<Kind, (text: string, field: Field, context: Conte
   flag: (text) => orProblem(text === 'true' ? true : text === 'false' ? false : null, 'one of the choices'),
   choice: (text, { choices = {} }) => orProblem(Object.hasOwn(choices, text) ? text : null, 'one of the choices'),
   address: (text) => orProblem(/^0x[0-9a-fA-F]{40}$/.test(text) ? text : null, '0x and 40 hexadecimal digits'),
-  count: (text, { range = [0, 0] }) => orProblem(wholeNumber(text, range), `a whole number from ${range.join(' to ')}`),
+  basisPoints: (text) => orProblem(basisPointsOf(text), 'a percentage from 0 to 100 with at most 2 decimals'),
+  minutes: (text, { range = [0, 0] }) =>
+    orProblem(secondsOfMinutes(text, range), `a whole number from ${range.join(' to ')}`),
   text: (text, { range = [0, 0] }) =>
     orProblem(text.length <= range[1] ? text : null, `at most ${range[1]} characters`),
 }

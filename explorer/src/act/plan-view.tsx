@@ -1,43 +1,47 @@
 import type { Plan } from 'fx-protection-client'
 import { useChains } from '../api/chains.ts'
 import { serviceUrl } from '../base.ts'
-import { type Fact, Facts, Pill, Tile } from '../parts/facts.tsx'
+import { type Fact, Facts, Tile } from '../parts/facts.tsx'
 import { Account, Amount } from '../parts/values.tsx'
 import { weiText } from '../text/amount.ts'
 import { chainText } from '../text/terms.ts'
 import { relativeText, timeText } from '../text/time.ts'
-import { type Approval, approvalsOf, createdText, guideOf, issuesOf } from './plan-text.ts'
+import { type Approval, approvalsOf, createdText, guideOf, issuesOf, issueText, planText } from './plan-text.ts'
+import type { EventRow } from './subject.tsx'
 
 type Of = { readonly plan: Plan }
 
-/** A text of the API with its names in backticks as code. */
-const Marked = ({ text }: { readonly text: string }) => (
-  <>
-    {chainText(text, 400)
-      .split('`')
-      .map((part, index) => (index % 2 === 0 ? part : <code key={part}>{part}</code>))}
-  </>
-)
+type Props = Of & {
+  /** The event that the plan is about. */
+  readonly event?: EventRow | undefined
+  /** Changes the amount that is protected. */
+  readonly protect?: ((amount: bigint) => void) | undefined
+}
 
 /** Reasons against a plan, and what to do about each. */
-const Issues = ({ plan }: Of) => {
+const Issues = ({ plan, event, protect }: Props) => {
   const issues = issuesOf(plan)
   if (issues.length === 0) return null
   return (
     <section class={plan.executable ? 'issues' : 'issues bad'} aria-label="Issues">
       <h3>{plan.executable ? 'Before you sign' : 'Why it would fail'}</h3>
       <ul class="plain">
-        {issues.map(({ code, message, hint, blocking, step }) => (
-          <li key={`${code} ${step}`}>
-            <Pill tone={blocking ? 'bad' : 'warn'}>{code.replaceAll('_', ' ')}</Pill> <Marked text={message} />{' '}
-            <span class="muted">
-              <Marked text={hint} />
-            </span>{' '}
-            <a href={`${serviceUrl}${guideOf(code)}`} class="nowrap">
-              What this means
-            </a>
-          </li>
-        ))}
+        {issues.map((issue) => {
+          const { text, most } = issueText(issue, plan, event)
+          return (
+            <li key={`${issue.code} ${issue.step}`}>
+              {text}{' '}
+              {most !== undefined && protect !== undefined && (
+                <button type="button" class="small plain" onClick={() => protect(most)}>
+                  Use this amount
+                </button>
+              )}{' '}
+              <a href={`${serviceUrl}${guideOf(issue.code)}`} class="nowrap">
+                What this means
+              </a>
+            </li>
+          )
+        })}
       </ul>
     </section>
   )
@@ -48,7 +52,7 @@ const ApprovalText = (approval: Approval) => {
   if (amount !== null && amount > 0n) return <Amount digits="exact" value={amount} of={approval} />
   return (
     <span>
-      {amount === null ? 'without a limit, of' : 'taken back, of'} {chainText(symbol ?? 'a token', 12)}{' '}
+      {amount === null ? 'without a limit' : 'removed'}, {chainText(symbol ?? 'a token', 12)}{' '}
     </span>
   )
 }
@@ -56,7 +60,7 @@ const ApprovalText = (approval: Approval) => {
 const isFact = (fact: Fact): boolean => fact[1] !== null
 
 const factsOf = (plan: Plan): readonly Fact[] => {
-  const { cost, payout, effects, validUntil, steps, block, method, remaining } = plan
+  const { cost, payout, effects, executable, validUntil, steps, block, method, remaining } = plan
   const approvals = approvalsOf(plan)
   const created = createdText(effects.created)
   const amountOf = (value: bigint | null | undefined, of: typeof cost | typeof payout) =>
@@ -68,7 +72,7 @@ const factsOf = (plan: Plan): readonly Fact[] => {
     ['At most', cost?.maxCost === cost?.total ? null : amountOf(cost?.maxCost, cost)],
     ['Before the fee', amountOf(fee?.gross, payout)],
     [
-      'Approval needed',
+      'Allowance',
       approvals.length === 0 ? null : approvals.map((approval) => <ApprovalText key={approval.amount} {...approval} />),
     ],
     ['Creates', created === '' ? null : created],
@@ -76,7 +80,7 @@ const factsOf = (plan: Plan): readonly Fact[] => {
     ['Claims left for another plan', remaining === 0 ? null : remaining],
     [
       'Sign before',
-      validUntil.timestamp === null ? null : (
+      validUntil.timestamp === null || !executable ? null : (
         <span title={timeText(validUntil.timestamp)}>{relativeText(validUntil.timestamp)}</span>
       ),
     ],
@@ -115,9 +119,10 @@ const Effects = ({ plan: { chainId, effects, from } }: Of) => {
   )
 }
 
-const Calls = ({ plan: { steps, digest } }: Of) => (
+const Calls = ({ plan: { summary, steps, digest } }: Of) => (
   <details>
-    <summary>Calls to be signed</summary>
+    <summary>What the wallet signs, exactly</summary>
+    <p>{chainText(summary, 600)}</p>
     <ol class="calls">
       {steps.map(({ id, transaction: { to, function: name, args } }) => (
         <li key={id}>
@@ -142,12 +147,13 @@ const Calls = ({ plan: { steps, digest } }: Of) => (
 )
 
 /** What a plan does, costs, pays and changes, and why it would fail. */
-export const PlanView = ({ plan }: Of) => {
-  const { summary, cost, payout, gasCost } = plan
+export const PlanView = ({ plan, event, protect }: Props) => {
+  const { cost, payout, gasCost } = plan
+  const text = planText(plan, event)
   return (
     <>
-      <p class="summary">{chainText(summary, 600)}</p>
-      <Issues plan={plan} />
+      {text !== null && <p class="summary">{text}</p>}
+      <Issues plan={plan} event={event} protect={protect} />
       <div class="tiles">
         {cost !== null && (
           <Tile name={cost.exact ? 'You pay' : 'You pay about'}>

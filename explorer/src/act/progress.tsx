@@ -6,6 +6,7 @@ import { explorerPath, serviceUrl } from '../base.ts'
 import { Pill } from '../parts/facts.tsx'
 import { type Execution, forgetExecution, isRunning } from './execution.ts'
 import { createdBy } from './plan-text.ts'
+import { sentenceText } from './sentence.ts'
 
 type SentProps = { readonly chainId: number; readonly hash: string; readonly isDone: boolean }
 
@@ -71,7 +72,7 @@ const Failed = ({ execution: { failure } }: { readonly execution: Execution }) =
           <strong>You declined the request in the wallet.</strong>
         ) : (
           <>
-            <strong>It was not completed.</strong> {message} <span class="muted">{hint}</span>
+            <strong>It was not completed.</strong> {sentenceText(message)} <span class="muted">{hint}</span>
           </>
         )}{' '}
         <a href={`${serviceUrl}/v1/docs/guide/errors#execution`}>What this means</a>
@@ -83,22 +84,43 @@ const Failed = ({ execution: { failure } }: { readonly execution: Execution }) =
   )
 }
 
+/** What a running execution waits for. */
+const Stage = ({
+  execution: { phase, uncertain, walletName, hashes, batches, plan },
+}: {
+  readonly execution: Execution
+}) => {
+  if (uncertain !== undefined)
+    return (
+      <>
+        <strong>{walletName} answered with an error:</strong> {sentenceText(uncertain)} It is being checked whether the
+        wallet sent the transaction all the same. This can take 3 minutes.
+      </>
+    )
+  if (phase === 'asking')
+    return (
+      <>
+        <strong>Confirm in {walletName}.</strong> The wallet shows the request.
+      </>
+    )
+  return (
+    <>
+      <strong>Sent.</strong>{' '}
+      {batches === 0 && plan.steps.length > hashes.length
+        ? `${hashes.length} of ${plan.steps.length} transactions. ${walletName} shows the next one when this one is mined.`
+        : 'Waiting until it is mined and indexed.'}
+    </>
+  )
+}
+
 /** How far an execution is: what the wallet is asked, what was sent, and what came of it. */
 export const Progress = ({ execution }: { readonly execution: Execution }) => {
-  const { phase, walletName, hashes, batches, plan } = execution
+  const { phase, hashes, plan } = execution
   return (
     <section class="progress" aria-live="polite" aria-label="Progress">
-      {phase === 'asking' && (
+      {isRunning(execution) && (
         <p>
-          <strong>Confirm in {walletName}.</strong> The wallet shows the request.
-        </p>
-      )}
-      {phase === 'sent' && (
-        <p>
-          <strong>Sent.</strong>{' '}
-          {batches === 0 && plan.steps.length > hashes.length
-            ? `${hashes.length} of ${plan.steps.length} transactions. ${walletName} shows the next one when this one is mined.`
-            : 'Waiting until it is mined and indexed.'}
+          <Stage execution={execution} />
         </p>
       )}
       {hashes.length > 0 && (

@@ -3,21 +3,43 @@ import { Link } from 'wouter-preact'
 import { useApi } from '../api/queries.ts'
 import { stateOf } from '../parts/events-table.tsx'
 import { Facts, Pill } from '../parts/facts.tsx'
-import { Empty, Read } from '../parts/state.tsx'
+import { Empty, Problem } from '../parts/state.tsx'
 import { Amount } from '../parts/values.tsx'
+import { isAddress } from '../text/address.ts'
 import { isId } from '../text/input.ts'
+import { moneyText } from '../text/money.ts'
 import { chainText, conditionText, termsText } from '../text/terms.ts'
-import { type ActionName, actions } from './actions.ts'
+import { type ActionName, actions, type Subject } from './actions.ts'
 
 export type EventRow = Row<'/v1/hedge/events'>
 
+/** A request, as far as its failure is concerned. */
+type Request = { readonly data: unknown; readonly error: unknown; readonly refetch: () => unknown }
+
+type Failed = { readonly error: unknown; readonly retry: () => void }
+
+/** Why one of some requests has no answer, and a function that repeats those; null when none failed. */
+export const failedOf = (...requests: readonly Request[]): Failed | null => {
+  const failed = requests.filter(({ data, error }) => error !== null && data === undefined)
+  const [first] = failed
+  if (first === undefined) return null
+  const retry = (): void => {
+    for (const { refetch } of failed) void refetch()
+  }
+  return { error: first.error, retry }
+}
+
+type Found = { readonly event: EventRow | undefined; readonly isMissing: boolean; readonly request: Request }
+
 /** The event that an action is about; undefined without one. */
-export const useEventOf = (chainId: string, id: string): { event: EventRow | undefined; isMissing: boolean } => {
+export const useEventOf = (chainId: string, id: string): Found => {
   const enabled = isId(id) && isId(chainId)
   const params = { chainId, ids: id, include: 'stats,utilization' } as never
-  const { data, isPlaceholderData } = useApi('/v1/hedge/events', params, { enabled, live: true })
+  const request = useApi('/v1/hedge/events', params, { enabled, live: true })
+  const { data, isPlaceholderData } = request
   const event = enabled && !isPlaceholderData ? data?.data[0] : undefined
-  return { event, isMissing: enabled && data !== undefined && !isPlaceholderData && event === undefined }
+  const isMissing = enabled && data !== undefined && !isPlaceholderData && event === undefined
+  return { event, isMissing, request }
 }
 
 /** An event in words, with what can still be bought of it. */
@@ -52,7 +74,10 @@ export const OwnSubject = ({ kind, chainId, id }: OwnSubjectProps) => {
   const params = { chainId, ids: id, include: 'event' } as never
   const positions = useApi('/v1/hedge/positions', params, { enabled: enabled && kind === 'position' })
   const deposits = useApi('/v1/hedge/deposits', params, { enabled: enabled && kind === 'deposit' })
-  const { data, isPlaceholderData } = kind === 'position' ? positions : deposits
+  const read = kind === 'position' ? positions : deposits
+  const { data, isPlaceholderData } = read
+  const failed = failedOf(read)
+  if (failed !== null) return <Problem {...failed} />
   if (!enabled || data === undefined || isPlaceholderData) return null
   const [row] = data.data
   if (row === undefined) return <Empty>This chain has no such {kind}.</Empty>
@@ -73,35 +98,8 @@ export const OwnSubject = ({ kind, chainId, id }: OwnSubjectProps) => {
   )
 }
 
-type Choice = { readonly chainId: number; readonly id: number; readonly label: string }
-type Choose = (chainId: number, id: number) => void
-
-type ChoicesProps = {
-  readonly label: string
-  readonly none: string
-  readonly rows: readonly Choice[]
-  readonly choose: Choose
-}
-
-const Choices = ({ label, none, rows, choose }: ChoicesProps) =>
-  rows.length === 0 ? (
-    <Empty>{none}</Empty>
-  ) : (
-    <ul class="plain choices" aria-label={label}>
-      {rows.map(({ chainId, id, label: text }) => (
-        <li key={`${chainId} ${id}`}>
-          <button type="button" class="plain small" onClick={() => choose(chainId, id)}>
-            {text}
-          </button>
-        </li>
-      ))}
-    </ul>
-  )
-
 /** The most records to choose from. */
-const limit = 10
-
-const isAddress = (address: string): boolean => /^0x[0-9a-fA-F]{40}$/.test(address)
+const limit = 100
 
 const openEvents = { state: 'open', poolOpen: 'true', sort: 'expiry', order: 'asc' }
 
@@ -112,76 +110,54 @@ const eventFilters: Readonly<Partial<Record<ActionName, Readonly<Record<string, 
   'submit-rate': { state: 'expired' },
 }
 
-type OwnProps = {
-  readonly action: ActionName
-  readonly chainId: string
-  readonly from: string
-  readonly choose: Choose
+/** Why there is nothing to choose from. */
+const nothing: Readonly<Record<Subject, string>> = {
+  event: 'No event on this chain fits. You can type a number.',
+  position: 'This wallet has no position on this chain that pays out. You can type a number.',
+  deposit: 'This wallet has no deposit on this chain with something to claim. You can type a number.',
 }
 
-const EventChoices = ({ action, chainId, from, choose }: OwnProps) => {
-  const filter = eventFilters[action] ?? (isAddress(from) ? { creator: from } : undefined)
-  const events = useApi('/v1/hedge/events', { ...filter, chainId, limit } as never, {
-    enabled: filter !== undefined && isId(chainId),
-  })
-  if (filter === undefined) return null
-  return (
-    <Read of={events}>
-      {({ data }) => (
-        <Choices
-          label="Events"
-          none="No event on this chain fits."
-          rows={data.map((event) => ({ ...event, label: `${event.id}: ${conditionText(event)}` }))}
-          choose={choose}
-        />
-      )}
-    </Read>
-  )
+const filterOf = (action: ActionName, from: string): object | undefined => {
+  const { subject } = actions[action]
+  if (subject === undefined) return undefined
+  if (subject === 'event' && eventFilters[action]) return eventFilters[action]
+  if (!isAddress(from)) return undefined
+  return subject === 'event' ? { creator: from } : { wallet: from, claimable: 'true', include: 'event' }
 }
 
-type OfWallet = { readonly chainId: number; readonly id: number; readonly eventId: number; readonly event?: Summary }
-type Summary = Parameters<typeof conditionText>[0]
+/** `USD/MXN above 19.2, Peso remittances (event 9)`. @internal */
+export const eventLabel = (event: Pick<EventRow, 'id' | 'name' | keyof Terms>): string =>
+  `${conditionText(event)}, ${chainText(event.name, 30)} (event ${event.id})`
 
-/** `66: USD/MXN above 19.2, event 9 on chain 8453`. */
-const ownLabel = ({ chainId, id, eventId, event }: OfWallet): string =>
-  `${id}: ${event === undefined ? '' : `${conditionText(event)}, `}event ${eventId} on chain ${chainId}`
+type Terms = Parameters<typeof conditionText>[0]
+type Owned = Row<'/v1/hedge/positions'> | Row<'/v1/hedge/deposits'>
 
-const PositionChoices = ({ from, choose }: OwnProps) => {
-  const positions = useApi('/v1/hedge/positions', { wallet: from, claimable: 'true', include: 'event', limit } as never)
-  return (
-    <Read of={positions}>
-      {({ data }) => (
-        <Choices
-          label="Positions"
-          none="This wallet has no position that pays out."
-          rows={data.map((row) => ({ ...row, label: ownLabel(row) }))}
-          choose={choose}
-        />
-      )}
-    </Read>
-  )
+/** `1,000 USDC, USD/MXN above 19.2 (position 66)`. @internal */
+export const ownLabel = (row: Owned): string => {
+  const [kind, amount] = 'notional' in row ? ['position', row.notional] : ['deposit', row.amount]
+  const of = row.event ? conditionText(row.event) : `event ${row.eventId}`
+  return `${moneyText(amount, row)}, ${of} (${kind} ${row.id})`
 }
 
-const DepositChoices = ({ from, choose }: OwnProps) => {
-  const deposits = useApi('/v1/hedge/deposits', { wallet: from, claimable: 'true', include: 'event', limit } as never)
-  return (
-    <Read of={deposits}>
-      {({ data }) => (
-        <Choices
-          label="Deposits"
-          none="This wallet has no deposit with something to claim."
-          rows={data.map((row) => ({ ...row, label: ownLabel(row) }))}
-          choose={choose}
-        />
-      )}
-    </Read>
-  )
+type Offered = {
+  /** Names by id; undefined where a number has to be typed. */
+  readonly choices: Readonly<Record<string, string>> | undefined
+  readonly hint: string | undefined
+  readonly request: Request
 }
 
-/** What an action can be about: events, or what the wallet holds. */
-export const SubjectChoices = (own: OwnProps) => {
-  const { subject } = actions[own.action]
-  if (subject === 'event') return <EventChoices {...own} />
-  if (subject === undefined || !isAddress(own.from)) return null
-  return subject === 'position' ? <PositionChoices {...own} /> : <DepositChoices {...own} />
+/** What an action can be about: events, or what the wallet has on a chain. */
+export const useOffered = (action: ActionName, chainId: string, from: string): Offered => {
+  const { subject } = actions[action]
+  const filter = filterOf(action, from)
+  const enabled = filter !== undefined && isId(chainId)
+  const path = `/v1/hedge/${subject ?? 'event'}s` as '/v1/hedge/events'
+  const request = useApi(path, { ...filter, chainId, limit } as never, { enabled })
+  const none = { choices: undefined, hint: undefined, request }
+  if (subject === undefined || !enabled || failedOf(request) !== null) return none
+  const rows: readonly (EventRow | Owned)[] = (request.isPlaceholderData ? undefined : request.data?.data) ?? []
+  if (rows.length === 0 && !request.isPlaceholderData && request.data !== undefined)
+    return { ...none, hint: nothing[subject] }
+  const named = rows.map((row) => [`${row.id}`, 'eventId' in row ? ownLabel(row) : eventLabel(row)] as const)
+  return { choices: Object.fromEntries(named), hint: undefined, request }
 }

@@ -1,4 +1,4 @@
-import { costOf, type Plan, type PostPath, type Schemas } from 'fx-protection-client'
+import { costOf, formatAmount, type Plan, type PostPath, type Schemas } from 'fx-protection-client'
 import { useEffect, useState } from 'preact/hooks'
 import { Link, useSearchParams } from 'wouter-preact'
 import { type ActionName, actions, bodyOf, fieldsOf, isAction, isRequired } from '../act/actions.ts'
@@ -12,16 +12,26 @@ import {
   useInterrupted,
 } from '../act/execution.ts'
 import { type Choices, FieldInput } from '../act/field-input.tsx'
+import { fieldProblems } from '../act/field-problems.ts'
 import { changedValues, type FieldName, fieldOf, type Values } from '../act/fields.ts'
 import { Interrupted } from '../act/interrupted.tsx'
 import { PlanView } from '../act/plan-view.tsx'
 import { Progress } from '../act/progress.tsx'
-import { type EventRow, EventSubject, OwnSubject, SubjectChoices, useEventOf } from '../act/subject.tsx'
-import { type Chain, useChains } from '../api/chains.ts'
+import {
+  type EventRow,
+  EventSubject,
+  eventLabel,
+  failedOf,
+  OwnSubject,
+  useEventOf,
+  useOffered,
+} from '../act/subject.tsx'
+import type { Chain } from '../api/chains.ts'
 import { useApi, usePost, useSettled } from '../api/queries.ts'
 import { payoffOf } from '../charts/payoff.ts'
 import { PayoffChart } from '../charts/payoff-chart.tsx'
-import { Empty, Loading, Problem } from '../parts/state.tsx'
+import { Empty, Loading, Problem, Read } from '../parts/state.tsx'
+import { isAddress } from '../text/address.ts'
 import { parseDecimal } from '../text/input.ts'
 import { chainText } from '../text/terms.ts'
 import { useSession } from '../wallet/session.ts'
@@ -31,10 +41,11 @@ import { NotFoundPage } from './not-found.tsx'
 /** How often an open plan is made again: its nonces, ids and amounts are those of a block. */
 const PLAN_MS = 15_000
 
+/** The choice of a record that is not listed. */
+const BY_NUMBER = 'number'
+
 /** The most characters of a value in the address of the page. */
 const MOST_VALUE = 256
-
-const isAddress = (address: string): boolean => /^0x[0-9a-fA-F]{40}$/.test(address)
 
 /** The payment tokens of a chain, by address. */
 const tokensOf = (chain: Chain | undefined): Readonly<Record<string, string>> => ({
@@ -52,17 +63,19 @@ const paymentTokenOf = (chain: Chain | undefined, address: string | undefined): 
 
 /** The payoff of a purchase: of the plan when there is one. */
 const Payoff = ({ event, notional, plan }: { event: EventRow; notional: bigint; plan: Plan | undefined }) => {
-  const { data } = useApi('/v1/hedge/fees', { chainId: event.chainId })
-  if (data === undefined) return <Loading lines={6} />
+  const fees = useApi('/v1/hedge/fees', { chainId: event.chainId })
   const { premium, platformFee, total } = plan?.cost ?? {}
-  const cost =
-    premium != null && platformFee != null && total !== undefined
-      ? { premium, platformFee, total }
-      : costOf(event, notional, data.data)
+  const planned =
+    premium != null && platformFee != null && total !== undefined ? { premium, platformFee, total } : undefined
   return (
     <section class="card">
       <h2>What it pays</h2>
-      <PayoffChart event={event} payoff={payoffOf(event, notional, cost, data.data)} token={event} />
+      <Read of={fees} lines={6}>
+        {({ data }) => {
+          const cost = planned ?? costOf(event, notional, data)
+          return <PayoffChart event={event} payoff={payoffOf(event, notional, cost, data)} token={event} />
+        }}
+      </Read>
     </section>
   )
 }
@@ -144,13 +157,18 @@ const Form = ({ action }: { readonly action: ActionName }) => {
   // What has ended on another page is not shown on this one.
   useEffect(forgetOutcome, [])
 
-  const chains = useChains()
+  const chainsRead = useApi('/v1/chains', {})
+  const chains: readonly Chain[] = chainsRead.data?.data ?? []
   const connected = session.state === 'connected' ? session : undefined
   const known = chains.find(({ chainId }) => chainId === connected?.chainId) ?? chains[0]
   const chainId = values.chainId ?? `${known?.chainId ?? ''}`
   const chain = chains.find((each) => `${each.chainId}` === chainId)
   const from = values.from ?? connected?.account ?? ''
-  const { event, isMissing } = useEventOf(chainId, subject === 'event' ? (values.eventId ?? '') : '')
+  const idField = subject && (`${subject}Id` as const)
+  const id = (idField && values[idField]) ?? ''
+  const { event, isMissing, request } = useEventOf(chainId, subject === 'event' ? id : '')
+  const offered = useOffered(action, chainId, from)
+  const [byNumber, setByNumber] = useState(false)
   const health = useApi('/v1/pricing/health', {}, { enabled: action === 'create-event' })
 
   const firstToken = chain?.usdc ?? ''
@@ -165,7 +183,6 @@ const Form = ({ action }: { readonly action: ActionName }) => {
   }
   const token: Token | undefined = subject === 'event' ? event : paymentTokenOf(chain, full.paymentToken)
   const filled = bodyOf(action, full, token === undefined ? null : (token.decimals ?? 0))
-  const problems = 'problems' in filled ? filled.problems : {}
   const body = 'body' in filled && isAddress(from) ? { ...filled.body, from } : null
   const settled = useSettled(body)
   const path = `/v1/plans/${action}` as PostPath
@@ -175,6 +192,9 @@ const Form = ({ action }: { readonly action: ActionName }) => {
   const isSame = JSON.stringify(body) === JSON.stringify(settled) && !made.isPlaceholderData
   const isCurrent = isSame && isAfter && made.error === null
   const isWaiting = body !== null && execution === null && made.error === null && !isCurrent
+  const shown = fieldsOf(action, values)
+  const problems = 'problems' in filled ? filled.problems : settled === null ? {} : fieldProblems(made.error, shown)
+  const isWrong = Object.values(problems).some(Boolean)
   useEffect(() => {
     if (execution === null && settled !== null && !isAfter) void made.refetch()
   }, [execution === null])
@@ -189,22 +209,36 @@ const Form = ({ action }: { readonly action: ActionName }) => {
   }
   const unitOf = (name: FieldName): string | undefined =>
     fieldOf(name).kind === 'amount' && token ? chainText(token.symbol ?? 'tokens', 12) : undefined
-  const shown = fieldsOf(action, values)
   const advanced = shown.filter((name) => fieldOf(name).advanced)
+  const idChoices = byNumber
+    ? undefined
+    : offered.choices && {
+        ...offered.choices,
+        ...(event && { [id]: eventLabel(event) }),
+        ...{ [BY_NUMBER]: 'Another one, by its number…' },
+      }
+  const change = (name: FieldName, value: string): void => {
+    if (name === 'chainId') set({ chainId: value, ...(idField && { [idField]: undefined }) })
+    else if (name !== idField) set({ [name]: value })
+    else if (value === BY_NUMBER) setByNumber(true)
+    else set({ chainId, [name]: value })
+  }
   const inputOf = (name: FieldName) => (
     <FieldInput
       key={name}
       name={name}
       value={full[name] ?? fieldOf(name).initial ?? ''}
-      set={(value) => set({ [name]: value })}
-      choices={choices[name]}
+      set={(value) => change(name, value)}
+      choices={name === idField ? idChoices : choices[name]}
+      hint={name === idField ? offered.hint : undefined}
+      wide={name === idField}
       problem={name === 'eventId' && isMissing ? 'This chain has no such event.' : problems[name]}
       unit={unitOf(name)}
       required={isRequired(action, name, values)}
       disabled={running}
     />
   )
-  const idField = subject && (`${subject}Id` as const)
+  const failed = failedOf(chainsRead, offered.request, request)
   const notional =
     action === 'buy-protection' && event ? parseDecimal(values.notional ?? '', event.decimals ?? 0) : null
 
@@ -215,65 +249,60 @@ const Form = ({ action }: { readonly action: ActionName }) => {
       </p>
       <h1>{title}</h1>
       <p class="lead">{about}</p>
-      <div class="columns">
-        <div>
-          <form class="card act-form" onSubmit={(submitted) => submitted.preventDefault()} aria-label={title}>
-            {shown.filter((name) => !fieldOf(name).advanced).map(inputOf)}
-            <div class={`field wide ${from !== '' && !isAddress(from) ? 'wrong' : ''}`}>
-              <label for="field-from">Wallet</label>
-              <input
-                id="field-from"
-                value={from}
-                maxLength={42}
-                placeholder="0x…"
-                spellcheck={false}
-                autocomplete="off"
-                disabled={running}
-                aria-describedby="field-from-hint"
-                onInput={({ currentTarget }) => set({ from: currentTarget.value.trim() })}
-                onBlur={({ currentTarget }) => currentTarget.value.trim() === '' && set({ from: undefined })}
-              />
-              <small id="field-from-hint" class="hint">
-                {connected
-                  ? 'The account that signs. Another one can be simulated.'
-                  : 'Connect a wallet, or type an address to see what would happen.'}
-              </small>
+      <div class="act-columns">
+        <form class="card act-form" onSubmit={(submitted) => submitted.preventDefault()} aria-label={title}>
+          {failed && (
+            <div class="wide">
+              <Problem {...failed} />
             </div>
-            {advanced.length > 0 && (
-              <details class="wide" open={advanced.some((name) => values[name])}>
-                <summary>Options</summary>
-                <div class="act-form">{advanced.map(inputOf)}</div>
-              </details>
-            )}
-          </form>
-          {idField && !values[idField] && (
-            <section class="card">
-              <h2>Choose {subject === 'event' ? 'an event' : `a ${subject}`}</h2>
-              <SubjectChoices
-                {...{ action, chainId, from }}
-                choose={(chosen, id) => set({ chainId: `${chosen}`, [idField]: `${id}` })}
-              />
-            </section>
           )}
-          {event && <EventSubject event={event} />}
-          {(subject === 'position' || subject === 'deposit') && (
-            <OwnSubject {...{ kind: subject, chainId, id: values[`${subject}Id`] ?? '' }} />
+          {shown.filter((name) => !fieldOf(name).advanced).map(inputOf)}
+          <div class={`field wide ${from !== '' && !isAddress(from) ? 'wrong' : ''}`}>
+            <label for="field-from">Wallet</label>
+            <input
+              id="field-from"
+              value={from}
+              maxLength={42}
+              placeholder="0x…"
+              spellcheck={false}
+              autocomplete="off"
+              disabled={running}
+              aria-describedby="field-from-hint"
+              onInput={({ currentTarget }) => set({ from: currentTarget.value.trim() })}
+              onBlur={({ currentTarget }) => currentTarget.value.trim() === '' && set({ from: undefined })}
+            />
+            <small id="field-from-hint" class="hint">
+              {connected
+                ? 'The account that signs. Another one can be simulated.'
+                : 'Connect a wallet, or type an address to see what would happen.'}
+            </small>
+          </div>
+          {advanced.length > 0 && (
+            <details class="wide" open={advanced.some((name) => values[name])}>
+              <summary>Options</summary>
+              <div class="act-form">{advanced.map(inputOf)}</div>
+            </details>
           )}
-          {event && notional !== null && (
-            <Payoff event={event} notional={notional} plan={isCurrent && plan?.action === action ? plan : undefined} />
-          )}
-        </div>
+        </form>
         <section class="card plan" aria-label="Plan" aria-busy={isWaiting}>
           <h2>What would happen {isWaiting && <small>updating…</small>}</h2>
-          {made.error !== null && settled !== null && <Problem error={made.error} retry={() => void made.refetch()} />}
+          {made.error !== null && settled !== null && !isWrong && (
+            <Problem error={made.error} retry={() => void made.refetch()} />
+          )}
           {execution !== null ? (
             <>
-              <PlanView plan={execution.plan} />
+              <PlanView plan={execution.plan} event={event} />
               <Progress execution={execution} />
             </>
+          ) : isWrong ? (
+            <Empty>Correct the marked field.</Empty>
           ) : plan !== undefined ? (
             <>
-              <PlanView plan={plan} />
+              <PlanView
+                plan={plan}
+                event={event}
+                protect={event && ((amount) => set({ notional: formatAmount(amount, event.decimals ?? 0) }))}
+              />
               <div class="sign">
                 {interrupted === null ? (
                   <Sign {...{ plan, isCurrent, chain, execution }} take={() => set({ from: undefined })} />
@@ -288,6 +317,13 @@ const Form = ({ action }: { readonly action: ActionName }) => {
             made.error === null && <Loading lines={8} />
           )}
         </section>
+        <div>
+          {event && <EventSubject event={event} />}
+          {(subject === 'position' || subject === 'deposit') && <OwnSubject {...{ kind: subject, chainId, id }} />}
+          {event && notional !== null && (
+            <Payoff event={event} notional={notional} plan={isCurrent && plan?.action === action ? plan : undefined} />
+          )}
+        </div>
       </div>
     </>
   )

@@ -3,13 +3,14 @@ import { useEffect, useState } from 'preact/hooks'
 import { Link, useSearchParams } from 'wouter-preact'
 import { rangeOf, readFields } from '../act/actions.ts'
 import { FieldInput } from '../act/field-input.tsx'
+import { fieldProblems } from '../act/field-problems.ts'
 import { changedValues, fieldOf, inputTime, type Value, type Values } from '../act/fields.ts'
-import { useChains } from '../api/chains.ts'
+import { failedOf } from '../act/subject.tsx'
 import { useApi, usePost, useSettled } from '../api/queries.ts'
 import { payoffOf } from '../charts/payoff.ts'
 import { PayoffChart } from '../charts/payoff-chart.tsx'
 import { Pill, Tile } from '../parts/facts.tsx'
-import { Empty, Loading, Problem } from '../parts/state.tsx'
+import { Empty, Loading, Problem, Read } from '../parts/state.tsx'
 import { Amount, Rate } from '../parts/values.tsx'
 import { Breakdown } from '../quote/breakdown.tsx'
 import { cautions, chartRange, createLink, firstExpiry, firstRange, quoteFields, spotRequest } from '../quote/range.ts'
@@ -20,7 +21,7 @@ import { useSession } from '../wallet/session.ts'
 import { chooseWallet } from '../wallet/wallet-button.tsx'
 
 type Quote = Schemas['PricingQuote']
-type Read = Readonly<Record<string, Value>>
+type Reading = Readonly<Record<string, Value>>
 
 /** Amounts of a quote are in whole tokens of any kind: they are shown like dollars. */
 const USD = { symbol: 'USD', decimals: 6 }
@@ -52,13 +53,35 @@ const Signature = ({ quote, isConnected }: { readonly quote: Quote; readonly isC
   )
 }
 
-const Price = ({ quote, read, chainId }: { readonly quote: Quote; readonly read: Read; readonly chainId: number }) => {
+const Price = ({
+  quote,
+  read,
+  chainId,
+}: {
+  readonly quote: Quote
+  readonly read: Reading
+  readonly chainId: number
+}) => {
   const fees = useApi('/v1/hedge/fees', { chainId })
   const range = chartRange(read, quote.breakdown.spot)
   const notional = BigInt(read.notional ?? 0)
-  if (fees.data === undefined) return <Loading lines={8} />
-  const cost = costOf({ premiumRate: quote.premiumRateFixed6 }, notional, fees.data.data)
-  const payoff = payoffOf(range, notional, cost, fees.data.data)
+  return (
+    <Read of={fees} lines={8}>
+      {({ data }) => <Terms {...{ quote, range, notional, fees: data }} />}
+    </Read>
+  )
+}
+
+type TermsProps = {
+  readonly quote: Quote
+  readonly range: ReturnType<typeof chartRange>
+  readonly notional: bigint
+  readonly fees: Schemas['FeeConfig']
+}
+
+const Terms = ({ quote, range, notional, fees }: TermsProps) => {
+  const cost = costOf({ premiumRate: quote.premiumRateFixed6 }, notional, fees)
+  const payoff = payoffOf(range, notional, cost, fees)
   return (
     <>
       <div class="tiles">
@@ -78,6 +101,8 @@ const Price = ({ quote, read, chainId }: { readonly quote: Quote; readonly read:
   )
 }
 
+const CREATE = 'Create an event with these terms'
+
 /** A price of the engine for a range, with every number behind it. */
 export const QuotePage = () => {
   const [search, setSearch] = useSearchParams()
@@ -89,7 +114,8 @@ export const QuotePage = () => {
   const [expiry] = useState(() => firstExpiry(Date.now() / 1_000))
   const set = (changed: Values): void => setValues((before) => changedValues(before, changed))
   const session = useSession()
-  const chains = useChains()
+  const chainsRead = useApi('/v1/chains', {})
+  const chains = chainsRead.data?.data ?? []
   const health = useApi('/v1/pricing/health', {})
   const pairs = health.data?.data.pairs ?? []
   const firstPair = pairs.find(({ stale }) => stale !== true)?.pair ?? pairs[0]?.pair
@@ -104,7 +130,6 @@ export const QuotePage = () => {
     ...{ underlying: pair, chainId: `${chain?.chainId ?? ''}` },
   }
   const filled = readFields(quoteFields, full, USD.decimals, () => true)
-  const problems = 'problems' in filled ? filled.problems : {}
   const read = 'read' in filled ? filled.read : null
   const creator = session.state === 'connected' ? session.account : undefined
   const signing = chain && creator && { chainId: chain.chainId, diamondAddress: chain.diamond, creator }
@@ -113,6 +138,10 @@ export const QuotePage = () => {
   const made = usePost('/v1/pricing/quote', settled.body)
   const isCurrent = JSON.stringify(body) === JSON.stringify(settled.body) && !made.isPlaceholderData
   const isWaiting = body !== null && made.error === null && !isCurrent
+  const failed = settled.body === null ? null : made.error
+  const problems = 'problems' in filled ? filled.problems : fieldProblems(failed, quoteFields)
+  const isWrong = Object.values(problems).some(Boolean)
+  const unread = failedOf(chainsRead, health)
   const quote = settled.body === null || made.error !== null || made.isPlaceholderData ? undefined : made.data?.data
 
   const settledValues = useSettled(values)
@@ -135,9 +164,13 @@ export const QuotePage = () => {
       <p class="lead">
         What protection against a rate is worth, by the pricing engine. The payout grows from the strike to the cap.
       </p>
-      <div class="columns">
+      <div class="act-columns">
         <form class="card act-form" onSubmit={(submitted) => submitted.preventDefault()} aria-label="Quote">
-          {health.error !== null && <Problem error={health.error} retry={() => void health.refetch()} />}
+          {unread && (
+            <div class="wide">
+              <Problem {...unread} />
+            </div>
+          )}
           {quoteFields.map((name) => (
             <FieldInput
               key={name}
@@ -157,15 +190,23 @@ export const QuotePage = () => {
             />
           ))}
           <p class="actions wide">
-            <Link class="button" href={createLink(full)}>
-              Create an event with these terms
-            </Link>
+            {quote !== undefined && isCurrent && !isWrong ? (
+              <Link class="button" href={createLink(full)}>
+                {CREATE}
+              </Link>
+            ) : (
+              <button type="button" disabled>
+                {CREATE}
+              </button>
+            )}
           </p>
         </form>
         <section class="card plan" aria-label="Price" aria-busy={isWaiting}>
           <h2>The price {isWaiting && <small>updating…</small>}</h2>
-          {made.error !== null && settled.body !== null ? (
-            <Problem error={made.error} retry={() => void made.refetch()} />
+          {isWrong ? (
+            <Empty>Correct the marked field.</Empty>
+          ) : failed !== null ? (
+            <Problem error={failed} retry={() => void made.refetch()} />
           ) : quote !== undefined && settled.read !== null && chain !== undefined ? (
             <>
               <Price quote={quote} read={settled.read} chainId={chain.chainId} />
@@ -176,17 +217,19 @@ export const QuotePage = () => {
                 </p>
               ))}
             </>
-          ) : read === null && rate === undefined ? (
-            <Empty>Fill in the form to get a price.</Empty>
-          ) : (
+          ) : spot.error !== null && pair !== '' ? (
+            <Problem error={spot.error} retry={() => void spot.refetch()} />
+          ) : read !== null || (unread === null && (pair === '' || spot.isFetching)) ? (
             <Loading lines={8} />
+          ) : (
+            <Empty>Fill in the form to get a price.</Empty>
           )}
         </section>
       </div>
       {quote !== undefined && (
         <section class="card">
           <h2>How it is priced</h2>
-          <Breakdown value={quote.breakdown} />
+          <Breakdown quote={quote} />
         </section>
       )}
     </>

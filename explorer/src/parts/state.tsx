@@ -18,7 +18,7 @@ export const Problem = ({ error, retry }: { readonly error: unknown; readonly re
           </>
         )}
       </p>
-      {retry && (
+      {retry && !(error instanceof ApiError && error.status === 400) && (
         <button type="button" class="small" onClick={retry}>
           Try again
         </button>

@@ -1,6 +1,9 @@
+import type { Schemas } from 'fx-protection-client'
 import type { ComponentChildren } from 'preact'
+import { Facts } from '../parts/facts.tsx'
 import { chainText } from '../text/terms.ts'
 import { timeText } from '../text/time.ts'
+import { explanationOf, priceRows } from './engine-values.ts'
 import { keyText } from './range.ts'
 
 /** The most entries of an object, and the deepest one, that are shown. */
@@ -21,6 +24,11 @@ const valueText = (key: string, value: unknown): string => {
   return chainText(String(value), 400)
 }
 
+const Explained = ({ of }: { readonly of: string }) => {
+  const text = explanationOf(of)
+  return text === undefined ? null : <small> {text}</small>
+}
+
 const rowsOf = (value: object, depth: number): ComponentChildren => {
   const entries = Object.entries(value).slice(0, MOST)
   const plain = entries.filter(([, each]) => !isObject(each))
@@ -30,7 +38,10 @@ const rowsOf = (value: object, depth: number): ComponentChildren => {
       <dl class="facts">
         {plain.map(([key, each]) => (
           <div key={key}>
-            <dt>{keyText(key)}</dt>
+            <dt>
+              {keyText(key)}
+              <Explained of={key} />
+            </dt>
             <dd>{valueText(key, each)}</dd>
           </div>
         ))}
@@ -38,7 +49,10 @@ const rowsOf = (value: object, depth: number): ComponentChildren => {
       {depth < DEEPEST &&
         nested.map(([key, each]) => (
           <details key={key} class="nested">
-            <summary>{keyText(key)}</summary>
+            <summary>
+              {keyText(key)}
+              <Explained of={key} />
+            </summary>
             {rowsOf(each as object, depth + 1)}
           </details>
         ))}
@@ -46,5 +60,17 @@ const rowsOf = (value: object, depth: number): ComponentChildren => {
   )
 }
 
-/** Every number that a price follows from: nested values open on demand. */
-export const Breakdown = ({ value }: { readonly value: object }) => <div class="breakdown">{rowsOf(value, 0)}</div>
+/** What a price follows from in words, and every value of the engine on demand. */
+export const Breakdown = ({ quote }: { readonly quote: Schemas['PricingQuote'] }) => {
+  // Whether it is signed, and why not, is shown with the price.
+  const { attestation: _, ...values } = quote.breakdown
+  return (
+    <>
+      <Facts facts={priceRows(quote)} />
+      <details class="breakdown">
+        <summary>All engine values</summary>
+        {rowsOf(values, 0)}
+      </details>
+    </>
+  )
+}

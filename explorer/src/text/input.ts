@@ -4,19 +4,21 @@ import { parseAmount } from 'fx-protection-client'
 const DECIMAL = /^(?:\d{1,30}|\d{1,3}(?:([\s,_'])\d{3})(?:\1\d{3}){0,9})(?:\.\d{1,30})?$/
 
 /**
- * What a person typed as an amount in units of a token; null for what is not a positive amount, and for commas that do not
- * separate thousands: `1.000,50` may be meant in two ways.
+ * What a person typed as an amount in units of a token; null for anything else, and for commas that do not separate
+ * thousands: `1.000,50` may be meant in two ways.
  */
-export const parseDecimal = (text: string, decimals: number): bigint | null => {
-  const typed = text.trim()
-  if (!DECIMAL.test(typed)) return null
+export const parseUnits = (text: string, decimals: number): bigint | null => {
+  const given = text.trim()
+  if (!DECIMAL.test(given)) return null
   try {
-    const amount = parseAmount(typed.replace(/[\s,_']/g, ''), decimals)
-    return amount > 0n ? amount : null
+    return parseAmount(given.replace(/[^\d.]/g, ''), decimals)
   } catch {
     return null
   }
 }
+
+/** The same; null also for 0. */
+export const parseDecimal = (text: string, decimals: number): bigint | null => parseUnits(text, decimals) || null
 
 /** Whether a text is the id of a chain, event, position or deposit. */
 export const isId = (text: string): boolean => /^\d{1,16}$/.test(text)
