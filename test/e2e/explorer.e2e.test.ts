@@ -67,6 +67,7 @@ describe('a wallet that announces itself (EIP-6963)', () => {
     readonly batches?: boolean
     readonly atomic?: boolean
     readonly rejects?: boolean
+    readonly answers?: Parameters<typeof createWalletProvider>[0]['answers']
   }) => {
     const wallet = createWalletProvider({ node: sandbox.rpcUrls[chainId] ?? '', account, ...options })
     const tab = await newTab()
@@ -111,6 +112,55 @@ describe('a wallet that announces itself (EIP-6963)', () => {
     expect(wallet.requested.filter((method) => method === 'eth_sendTransaction')).toHaveLength(1)
     await tab.close()
   })
+
+  test('and answers with an error is not shown as waiting for the user', async () => {
+    const answers = { eth_sendTransaction: () => Promise.reject(new Error('Internal error')) }
+    const { tab } = await connect({ answers })
+    await sees(tab, 'answered with an error:')
+    await sees(tab, 'whether the wallet sent the transaction all the same')
+    expect(await tab.$eval('.progress', (shown) => shown.textContent)).not.toContain('Confirm in')
+    // The plan comes right after the form, also on a phone.
+    expect(await tab.$$('form.act-form + .plan')).toHaveLength(1)
+    await tab.close()
+  })
+})
+
+test('a quote marks the field that is wrong, and offers its terms only with a price', async () => {
+  const tab = await openTab('/explorer/quote')
+  const offer = 'Create an event with these terms'
+  await tab.locator(named('link', offer)).wait()
+  for (const [label, text, problem] of [
+    ['Notional', 'x', 'Expected an amount'],
+    ['Cap', '0.5', 'Expected a rate above the strike.'],
+    // Only the engine knows it.
+    ['Expiry (UTC)', '2020-01-01T10:00', 'The expiry has passed.'],
+  ] as const) {
+    const field = `::-p-aria(${label})`
+    const before = await tab.$eval(field, (input) => (input as HTMLInputElement).value)
+    await tab.locator(field).fill(text)
+    await sees(tab, problem)
+    await sees(tab, 'Correct the marked field.')
+    expect(await tab.$$('.loading')).toEqual([])
+    expect(await tab.$$('form button:disabled')).toHaveLength(1)
+    await tab.locator(field).fill(before)
+    await tab.locator(named('link', offer)).wait()
+  }
+  await tab.close()
+})
+
+test('a form shows that the API does not answer', async () => {
+  const tab = await newTab()
+  await tab.setRequestInterception(true)
+  tab.on('request', (request) => {
+    const isRead = new URL(request.url()).pathname.startsWith('/v1/')
+    const body = JSON.stringify({ error: { code: 'service_unavailable', message: 'starting' } })
+    void (isRead ? request.respond({ status: 503, contentType: 'application/json', body }) : request.continue())
+  })
+  await tab.goto(`${sandbox.url}/explorer/act/buy-protection?chainId=${chainId}&eventId=9`)
+  await tab.locator('form[aria-label="Buy protection"] .problem').wait()
+  expect(await tab.$$('.problem')).toHaveLength(1)
+  expect(await tab.$$('.loading')).toEqual([])
+  await tab.close()
 })
 
 /** The most of the first page without viem, compressed. */
