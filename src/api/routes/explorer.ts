@@ -1,13 +1,11 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { notFound } from '../../lib/errors.ts'
 import { IMMUTABLE } from '../asset.ts'
+import { relativeUrl } from '../link.ts'
 import { type ExplorerOptions, explorerPolicy, readExplorer } from '../pages/explorer.ts'
 import { acceptedEncodings } from '../response-cache/compress.ts'
 
 const ROOT = '/explorer'
-
-/** The relative URL of the service from a page of the explorer: a proxy may serve it under a path. */
-const serviceOf = (path: string): string => '../'.repeat(path.split('/').length - 2) || './'
 
 /** The explorer: its files by their names, and for any other path the page that shows it. */
 export const explorerRoutes: FastifyPluginAsync<ExplorerOptions> = async (app, { sandboxUrl, folder }) => {
@@ -17,8 +15,10 @@ export const explorerRoutes: FastifyPluginAsync<ExplorerOptions> = async (app, {
 
   const sendPage = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     if (explorer === null) throw notFound('the explorer was not built: run npm run build')
-    const [path = ROOT] = request.url.split('?')
-    const page = explorer.page.replace('</head>', `${sandbox}</head>`).replaceAll('{service}', serviceOf(path))
+    // A proxy may serve the API under a path.
+    const service = relativeUrl(request.url, '')
+    if (service === undefined) throw notFound('no page of the explorer has so many folders')
+    const page = explorer.page.replace('</head>', `${sandbox}</head>`).replaceAll('{service}', service)
     reply.headers({ 'content-security-policy': policy, 'cache-control': 'public, no-cache' })
     return reply.type('text/html; charset=utf-8').send(page)
   }
