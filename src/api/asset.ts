@@ -39,11 +39,16 @@ const matchesEtag = (header: string | undefined, { hash }: Asset): boolean =>
 
 /**
  * Sends a document in the best accepted encoding, or a 304 when the client has it. When the URL contains the hash of
- * the content as `version`, the response is immutable.
+ * the content as `version`, the response is immutable. `vary` has the headers of requests that choose it.
  */
-export const sendAsset = ({ headers }: FastifyRequest, reply: FastifyReply, asset: Asset, version?: string) => {
+export const sendAsset = (
+  { headers }: FastifyRequest,
+  reply: FastifyReply,
+  asset: Asset,
+  { version, vary = 'accept-encoding' }: { readonly version?: string | undefined; readonly vary?: string } = {},
+) => {
   const { type, hash, etag, bodies } = asset
-  reply.headers({ etag, vary: 'accept-encoding', 'cache-control': version === hash ? IMMUTABLE : REVALIDATE })
+  reply.headers({ etag, vary, 'cache-control': version === hash ? IMMUTABLE : REVALIDATE })
   if (matchesEtag(headers['if-none-match'], asset)) return reply.code(304).send()
   const accepted = acceptedEncodings(headers['accept-encoding'])
   // A client that accepts none of the encodings gets the uncompressed body.

@@ -8,14 +8,15 @@ import { PAGE_POLICY } from './pages/html.ts'
 import { notFoundPage } from './pages/not-found.ts'
 
 /**
- * Answers a request for a page that does not exist: for a browser with a page. Throws `not_found` for any other client,
- * and for a path with more folders than any page of the service has.
+ * Answers a request for a page that does not exist: for a browser with a page that has the sentence `hint`. Throws
+ * `not_found` with the message for any other client, and for a path with more folders than any page of the service has.
  */
 export const sendNotFound = async (
   request: FastifyRequest,
   reply: FastifyReply,
   message: string,
   explorer: boolean,
+  hint = 'The address may be mistyped. Search the documentation, or go to one of these pages.',
 ): Promise<FastifyReply> => {
   const fault = notFound(message)
   const root = relativeUrl(request.url, '')
@@ -23,6 +24,6 @@ export const sendNotFound = async (
   if (!isRead || root === undefined || !prefersHtml(request.headers.accept)) throw fault
   const link = helpLink(request.url, 'not_found')
   reply.headers({ 'cache-control': 'no-store', 'content-security-policy': PAGE_POLICY, ...(link && { link }) })
-  const page = notFoundPage(await shellOf(root, explorer), fault.message)
+  const page = notFoundPage(await shellOf(root, explorer), hint)
   return reply.code(404).type('text/html; charset=utf-8').send(page)
 }

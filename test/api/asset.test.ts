@@ -30,7 +30,7 @@ const sendTo = (headers: Readonly<Record<string, string>>, version?: string, of 
     code: (status: number) => Object.assign(sent, { status }) && reply,
     send: (body?: Buffer) => Object.assign(sent, { body: body?.toString() }) && reply,
   }
-  sendAsset({ headers } as never, reply as never, of, version)
+  sendAsset({ headers } as never, reply as never, of, { version })
   return sent
 }
 

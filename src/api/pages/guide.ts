@@ -79,15 +79,11 @@ export type GuidePage = Page & { readonly path: string; readonly markdown: strin
 /** The page of the guide that explains the operation of a path; undefined when none does. */
 export const guidePageOf = (path: string): Page | undefined => guidePages.find(({ covers }) => covers?.test(path))
 
-/** A page with links only to what the service serves: of a link to another file of the repository, the text remains. */
-const withServedLinks = (markdown: string): string =>
-  markdown.replace(/\[([^[\]]{1,200})\]\((?:decisions|\.\.)\/[^()]{1,200}\)/g, '$1')
-
 const read = async (page: Page, path: string): Promise<GuidePage> => {
   const markdown = await readFile(packaged(`docs/${path}.md`), 'utf8')
   if (!markdown.startsWith(`# ${page.title}\n`))
     throw new TypeError(`docs/${path}.md does not begin with the title ${page.title}`)
-  return { ...page, path, markdown: withServedLinks(markdown) }
+  return { ...page, path, markdown }
 }
 
 /** Reads the guide, the glossary and the page about prices. Throws when one is missing or does not begin with its title. */

@@ -80,7 +80,9 @@ export const errors = fp<{ readonly explorer?: boolean }>(async (app, { explorer
     if (methods !== '') reply.header('allow', methods)
     const isDocs = /^\/(?:v1\/)?docs(?:\/|$)/.test(path)
     const hint = methods === '' ? isDocs && ': the documentation is at /v1/docs' : `: the path takes ${methods}`
-    return sendNotFound(request, reply, `no route ${request.method} ${path}${hint || ''}`, explorer)
+    const message = `no route ${request.method} ${path}${hint || ''}`
+    const taken = methods === '' ? undefined : `This is no page. The address takes ${methods} requests of programs.`
+    return sendNotFound(request, reply, message, explorer, taken)
   })
 })
 

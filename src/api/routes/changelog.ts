@@ -2,7 +2,12 @@ import { readFile } from 'node:fs/promises'
 import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
 import { packaged } from '../../lib/root.ts'
+import { prefersHtml } from '../accept.ts'
+import { type Asset, createAsset, sendAsset } from '../asset.ts'
 import { envelope, type Operation, route } from '../operation.ts'
+import { shellOf } from '../pages/assets.ts'
+import { PAGE_POLICY, pageOf } from '../pages/html.ts'
+import { render } from '../pages/markdown.ts'
 
 const Changelog = z
   .array(
@@ -31,14 +36,32 @@ export const parseChangelog = (markdown: string): z.output<typeof Changelog> =>
       return { version, date, changes: items.map((item) => item.trim().replace(/\s+/g, ' ')) }
     })
 
-/** `/changelog`: it announces removals at least six months ahead. */
-export const changelogRoutes: FastifyPluginAsync = async (app) => {
-  const data = parseChangelog(await readFile(packaged('CHANGELOG.md'), 'utf8'))
+/** A link to another file of the repository, of which a page has the text. */
+const FILE_LINK = /\[([^[\]]{1,200})\]\((?!https:)[^()]{1,200}\)/g
+
+type Options = {
+  /** Whether the explorer is served. */
+  readonly explorer?: boolean
+}
+
+/** `/changelog`: it announces removals at least six months ahead. For browsers it is a page. */
+export const changelogRoutes: FastifyPluginAsync<Options> = async (app, { explorer = true }) => {
+  const markdown = await readFile(packaged('CHANGELOG.md'), 'utf8')
+  const data = parseChangelog(markdown)
+  const page: () => Promise<Asset> = createAsset('text/html; charset=utf-8', async () => {
+    const { html } = await render(markdown.replace(FILE_LINK, '$1'))
+    const twin = { type: 'application/json', url: 'changelog' }
+    return Buffer.from(pageOf(await shellOf('../', explorer), { title: 'Changelog', body: html, twin }))
+  })
   const operation: Operation = {
     tag: 'Service',
     summary: 'Retrieve the changelog',
     description:
       'Returns the changes of the API by release, newest first. Removals are announced here at least six months ahead.',
   }
-  app.get('/changelog', route(operation, envelope(Changelog)), async () => ({ data }))
+  app.get('/changelog', route(operation, envelope(Changelog)), async (request, reply) => {
+    if (!prefersHtml(request.headers.accept)) return { data }
+    reply.header('content-security-policy', PAGE_POLICY)
+    return sendAsset(request, reply, await page(), { vary: 'accept, accept-encoding' })
+  })
 }

@@ -36,6 +36,8 @@ type Described = {
 type Options = {
   /** Whether the explorer is served. */
   readonly explorer?: boolean
+  /** Whether `/mcp` is served. Without it, the page about it is left out. */
+  readonly mcp?: boolean
 }
 
 /**
@@ -43,8 +45,8 @@ type Options = {
  * and sends one, `/v1/docs/guide/<page>` is the guide, `/v1/docs/glossary` and `/v1/docs/pricing` are further pages.
  * With `.md` all but the first are Markdown, which `/llms.txt` lists. `/v1/docs/search.json` is what the search finds.
  */
-export const docsRoutes: FastifyPluginAsync<Options> = async (app, { explorer = true }) => {
-  const guide = await readGuide()
+export const docsRoutes: FastifyPluginAsync<Options> = async (app, { explorer = true, mcp = true }) => {
+  const guide = (await readGuide()).filter(({ name }) => mcp || name !== 'assistants')
   /** The links of a page lead astray from an address with a slash at its end. */
   app.addHook('onRequest', async ({ url }, reply) => {
     const [path = '', ...query] = url.split('?')
@@ -96,7 +98,7 @@ export const docsRoutes: FastifyPluginAsync<Options> = async (app, { explorer = 
   type Query = { Querystring: z.output<typeof Version> }
   for (const [name, asset] of Object.entries(pageAssets))
     app.get<Query>(`/v1/docs/${name}`, { schema: { querystring: Version } }, async (request, reply) =>
-      sendAsset(request, reply, await asset(), request.query.v),
+      sendAsset(request, reply, await asset(), { version: request.query.v }),
     )
 
   /** The pages of each operation that was requested. Only operations of the description get in. */

@@ -139,8 +139,9 @@ test.each([...missing, '/a/b/c/<script>', '/v1/plans/deposit'])(
       link: expect.stringMatching(/errors#not_found>; rel="help"$/),
     })
     expect(headers['content-security-policy']).toMatch(/^default-src 'none';/)
-    expect(body).toContain('<h1>This page does not exist</h1>')
-    expect(body).not.toContain('<script>')
+    expect(body).toContain('<h1>No such page</h1>')
+    expect(body).not.toMatch(/<script>|no route|no operation/)
+    expect(body).toContain(url === '/v1/plans/deposit' ? 'takes POST requests' : 'The address may be mistyped')
     // Its links lead to pages from wherever it is.
     const links = linksOf(url, body)
     expect(links).toContain('/v1/docs/guide/quick-start')
@@ -223,3 +224,12 @@ test.each([
     expect(pathname + search).toBe(target)
   },
 )
+
+test('the documentation of a service without /mcp has no page about it', async () => {
+  const without = await openApp({ mcp: false })
+  const urls = ['/llms.txt', '/v1/docs/guide/quick-start', '/v1/docs/search.json'] as const
+  for (const url of urls) expect((await without.app.inject(url)).body).not.toMatch(/guide\/assistants|\/mcp/)
+  expect((await without.app.inject('/v1/docs/guide/assistants')).statusCode).toBe(404)
+  await without.close()
+  for (const url of urls) expect((await read(url)).body).toMatch(/guide\/assistants/)
+})

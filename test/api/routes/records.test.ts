@@ -135,3 +135,16 @@ test('the changelog is served', async () => {
   const [newest] = JSON.parse(body).data
   expect([statusCode, newest.version, newest.date]).toEqual([200, 'Unreleased', null])
 })
+
+test('a browser gets the changelog as a page, whose code is code and whose links lead to what is served', async () => {
+  const app = await openRoutes((it) => it.register(changelogRoutes))
+  const { statusCode, headers, body } = await app.inject({ url: '/changelog', headers: { accept: 'text/html' } })
+  expect([statusCode, headers['content-type'], headers.vary]).toEqual([
+    ...[200, 'text/html; charset=utf-8', 'accept, accept-encoding'],
+  ])
+  expect(headers['content-security-policy']).toMatch(/^default-src 'none';/)
+  expect(body).toContain('<h2 id="unreleased">Unreleased</h2>')
+  expect(body).toContain('<code>/explorer</code>')
+  expect(body).not.toMatch(/`|href="[^"]+\.md/)
+  expect(body).toContain('<link rel="alternate" type="application/json" href="changelog">')
+})

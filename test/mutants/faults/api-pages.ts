@@ -209,7 +209,6 @@ export const pageFaults: Faults = {
       ['erc20|hedge|broadcast', 'hedge|broadcast'],
       ['reverts$/', 'reverts/', 'no path begins with that of the catalogue'],
       ['if (!markdown.startsWith', 'if (markdown.startsWith'],
-      ['markdown: withServedLinks(markdown)', 'markdown'],
       ['read(page, `guide/${page.name}`)', 'read(page, page.name)'],
     ],
   },
@@ -254,7 +253,7 @@ export const pageFaults: Faults = {
   'src/api/pages/not-found.ts': {
     tests: pages,
     faults: [
-      ['<p>${escapeMarkup(message)}</p>', '<p>${message}</p>'],
+      ['${escapeMarkup(hint)}', '${hint}'],
       ["...(explorer ? [['explorer/', 'Explorer']] : [])", "['explorer/', 'Explorer']"],
     ],
   },

@@ -229,7 +229,7 @@ export const restFaults: Faults = {
     faults: [
       ["reply.header('content-security-policy', PAGE_POLICY)", ''],
       ['() => page.markdown)', "() => '')"],
-      ['await asset(), request.query.v)', 'await asset())'],
+      ['await asset(), { version: request.query.v })', 'await asset())'],
       ['operationId === id', 'operationId !== id'],
       ['if (operation === undefined) return undefined', 'if (operation !== undefined) return undefined'],
       ["name === 'glossary' || name === 'pricing' ? name", "name === 'glossary' ? name"],
@@ -237,6 +237,7 @@ export const restFaults: Faults = {
       ['      pages.set(id, known)\n', '', 'only the time of the next request differs'],
       ["serveOperation('/v1/docs/operations/:id', 'html')", "serveOperation('/v1/docs/operations/:id', 'markdown')"],
       ["serve('/llms.txt', TEXT", "serve('/llms.txt', HTML"],
+      ["mcp || name !== 'assistants'", 'true'],
     ],
   },
   'src/api/routes/changelog.ts': {
@@ -248,6 +249,9 @@ export const restFaults: Faults = {
       ["section.split('\\n- ')", "section.split('- ')"],
       [".replace(/\\s+/g, ' ')", ''],
       ['date = null', "date = ''"],
+      ['if (!prefersHtml(request.headers.accept))', 'if (prefersHtml(request.headers.accept))'],
+      [", { vary: 'accept, accept-encoding' }", ''],
+      ["markdown.replace(FILE_LINK, '$1')", 'markdown'],
     ],
   },
   'src/api/plugins/metrics.ts': {

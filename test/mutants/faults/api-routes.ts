@@ -274,7 +274,7 @@ export const routeFaults: Faults = {
       ["tag === '*' || ", ''],
       ['accepted.find((it) => bodies[it] !== undefined)', 'accepted[0]'],
       ['() => cache.forceFetch(type)', '() => assetOf(type, Buffer.alloc(0))'],
-      ["vary: 'accept-encoding', ", ''],
+      ['etag, vary, ', 'etag, '],
     ],
   },
   'src/api/reverted.ts': {
