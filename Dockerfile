@@ -32,7 +32,7 @@ COPY docs/images/payoff-usd-ghs.svg ./docs/images/payoff-usd-ghs.svg
 COPY docs/examples.json ./docs/examples.json
 COPY migrations ./migrations
 COPY src/pricing/market/local-rates.json ./src/pricing/market/local-rates.json
-COPY src/api/pages/theme.css src/api/pages/pages.css src/api/pages/pages.js ./src/api/pages/
+COPY src/api/pages/theme.css src/api/pages/pages.css src/api/pages/pages.js src/api/pages/live.js ./src/api/pages/
 USER node
 EXPOSE 3000
 STOPSIGNAL SIGTERM

@@ -13,6 +13,7 @@ const read = async (...names: readonly string[]): Promise<Buffer> =>
 export const pageAssets = {
   'pages.css': createAsset('text/css; charset=utf-8', () => read('theme.css', 'pages.css')),
   'pages.js': createAsset(SCRIPT, () => read('pages.js')),
+  'live.js': createAsset(SCRIPT, () => read('live.js')),
   'console.js': createAsset(SCRIPT, () => Buffer.from(CONSOLE_SCRIPT)),
 } as const
 

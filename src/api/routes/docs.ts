@@ -110,7 +110,7 @@ export const docsRoutes: FastifyPluginAsync<Options> = async (app, { explorer = 
     const described = { url: `v1/docs/operations/${id}`, title: operation.summary, section: 'reference', twin } as const
     return {
       html: createAsset(HTML, async () => {
-        const scripts = [await assetUrl('console.js')]
+        const scripts = [await assetUrl('console.js'), await assetUrl('live.js')]
         return surround({ ...described, scripts }, operationHtml(app.describe(), operation))
       }),
       markdown: createAsset(MARKDOWN, () => Buffer.from(operationMarkdown(app.describe(), operation))),

@@ -28,6 +28,7 @@ const documents = [
   '/v1/docs/pages.css',
   '/v1/docs/pages.js',
   '/v1/docs/console.js',
+  '/v1/docs/live.js',
   '/llms.txt',
 ]
 const large = ['/v1/openapi.json', '/v1/docs']

@@ -41,12 +41,15 @@ test.each([
   expect(script.pathname).toBe('/under/a/path/explorer/assets/main.HASH.js')
 })
 
-test.each(['/'.repeat(15_000), '/a'.repeat(17)])('an address with more folders than any page is not found', async (rest) => {
-  const app = await open()
-  const { statusCode, body } = await app.inject({ url: `/explorer${rest}` })
-  expect(statusCode).toBe(404)
-  expect(body.length).toBeLessThan(1_000)
-})
+test.each(['/'.repeat(15_000), '/a'.repeat(17)])(
+  'an address with more folders than any page is not found',
+  async (rest) => {
+    const app = await open()
+    const { statusCode, body } = await app.inject({ url: `/explorer${rest}` })
+    expect(statusCode).toBe(404)
+    expect(body.length).toBeLessThan(1_000)
+  },
+)
 
 test('the page runs scripts and sends requests of this service only, and no page can frame it', async () => {
   const app = await open()
