@@ -187,6 +187,7 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   await app.register(landingRoutes, {
     sources,
     openEvents: (chainIds, limit) => openEvents(lists, chainIds, limit),
+    feesOf: async (chainId) => (await app.inject(`/v1/hedge/fees?chainId=${chainId}`)).json().data,
     explorer,
   })
   await app.register(healthRoutes, { sources, draining })

@@ -40,9 +40,6 @@ type Page = {
   readonly scripts?: readonly string[]
 }
 
-/** The URL of the page about the state of the service. */
-export const statusUrl = (explorer: boolean): string => (explorer ? 'explorer/status' : 'status')
-
 const LOGO =
   '<svg class="logo" viewBox="0 0 24 24" aria-hidden="true"><path d="M2 17h7l6-10h7" fill="none" stroke="currentColor" stroke-width="3" stroke-linecap="round" stroke-linejoin="round"/></svg>'
 
@@ -54,14 +51,15 @@ const header = ({ root, explorer }: Shell, { section, contents }: Page): string 
     link('v1/docs/guide/quick-start', 'Guide', 'guide'),
     link('v1/docs', 'Reference', 'reference'),
     link('v1/docs/glossary', 'Glossary', 'glossary'),
-    link('v1/docs/pricing', 'Pricing', 'pricing'),
-    link(statusUrl(explorer), 'Status'),
+    link('v1/docs/pricing', 'Prices', 'pricing'),
+    explorer ? link('explorer/status', 'Status') : link('status', 'Status as JSON'),
   ]
   return `<header>
 <a class="brand" href="${root}">${LOGO}FX protection</a>
-<nav aria-label="Sections">${links.join('')}</nav>
-<search hidden><input type="search" aria-label="Search the documentation" placeholder="Search" aria-keyshortcuts="/" autocomplete="off" spellcheck="false"><kbd aria-hidden="true">/</kbd><div class="results" hidden><p role="status"></p><ul></ul></div></search>
 ${contents === undefined ? '' : '<button class="menu" popovertarget="contents">Contents</button>'}
+<button class="menu" popovertarget="sections">Menu</button>
+<nav id="sections" popover aria-label="Sections">${links.join('')}</nav>
+<search hidden><input type="search" aria-label="Search the documentation" placeholder="Search" aria-keyshortcuts="/" autocomplete="off" spellcheck="false"><kbd aria-hidden="true">/</kbd><div class="results" hidden><p role="status"></p><ul></ul></div></search>
 </header>`
 }
 
@@ -76,7 +74,7 @@ export const pageOf = (shell: Shell, page: Page): string => {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${text(title)}</title>
+<title>${text(title)} · FX protection</title>
 <link rel="icon" href="data:,">
 ${twin === undefined ? '' : `<link rel="alternate" type="${text(twin.type)}" href="${text(twin.url)}">`}
 <link rel="stylesheet" href="${text(root + shell.style)}">

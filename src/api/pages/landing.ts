@@ -3,7 +3,7 @@ import { escapeMarkup } from '../../lib/http/markup.ts'
 import { release } from '../../lib/root.ts'
 import { OfChain } from '../../protocol/chains.ts'
 import { info } from '../openapi/texts.ts'
-import { pageOf, type Shell, statusUrl } from './html.ts'
+import { pageOf, type Shell } from './html.ts'
 import { codeHtml, highlighted } from './markdown.ts'
 
 /** Relative URLs, because a proxy may serve the API under a path. */
@@ -103,9 +103,9 @@ const operate = (explorer: boolean): Door => ({
   title: 'Operate',
   about: 'Whether each index is complete and current, and what changes with a release.',
   links: [
-    ...(explorer ? ([[statusUrl(explorer), 'State in words', 'Chains, lag, endpoints, alarms']] as const) : []),
-    [links.status, 'Status', 'The state of the index of each chain, as JSON'],
-    [links.changelog, 'Changes', 'By release'],
+    ...(explorer ? ([['explorer/status', 'Status', 'Chains, lag, endpoints, alarms']] as const) : []),
+    [links.status, 'Status as JSON', 'The state of the index of each chain, for programs'],
+    [links.changelog, 'Changelog', 'What changed, by release'],
     ['v1/docs/guide/limits', 'Limits', 'Sizes, rates and times'],
     ['v1/docs/guide/errors', 'Errors', 'What each code means, and what to do'],
   ],
@@ -134,7 +134,7 @@ export const landingPage = async (shell: Shell, landing: Landing, origin: string
   const { root, explorer } = shell
   const calls = firstCalls.map(
     async ({ purpose, path }) =>
-      `<h3>${escapeMarkup(purpose)}</h3>\n${codeHtml(await highlighted(curlOf(origin, path), 'sh'))}`,
+      `<h3>${escapeMarkup(purpose)}</h3>\n${codeHtml(await highlighted(curlOf(origin, path), 'sh'), 'sh')}`,
   )
   const [first, second] = explorer
     ? ([
@@ -160,5 +160,5 @@ ${doors.map((door) => doorHtml(root, door)).join('\n')}
 <section><h2 id="first-requests">First requests</h2>
 <div class="calls">${(await Promise.all(calls)).map((html) => `<div>${html}</div>`).join('\n')}</div></section>
 <footer><small>Release ${escapeMarkup(release)}. Programs get this page as JSON.</small></footer>`
-  return pageOf(shell, { title: name, body, twin: { type: 'application/json', url: root } })
+  return pageOf(shell, { title: 'API', body, twin: { type: 'application/json', url: root } })
 }

@@ -21,9 +21,12 @@ const textOf = (tokens: readonly Token[]): string =>
 /** The text of Markdown without its marks. */
 export const plainOf = (markdown: string): string => textOf(Lexer.lexInline(markdown))
 
+/** The languages of commands, whose long lines are wrapped. */
+const shells: ReadonlySet<string> = new Set(['sh', 'console'])
+
 /** Code in a box that can be scrolled with the keyboard. The script of the pages adds a button that copies it. */
-export const codeHtml = (html: string): string =>
-  `<div class="code"><pre tabindex="0"><code>${html}</code></pre></div>\n`
+export const codeHtml = (html: string, language = ''): string =>
+  `<div class="code${shells.has(language) ? ' wrap' : ''}"><pre tabindex="0"><code>${html}</code></pre></div>\n`
 
 /** Highlighting is loaded for the first page that has code, because most processes never show one. */
 const loadHighlight = async () => (await import('./highlight.ts')).highlight
@@ -37,7 +40,10 @@ const markedWith = (highlight: Highlight): Marked =>
       heading({ text, depth, tokens }) {
         return `<h${depth} id="${anchorOf(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`
       },
-      code: ({ text, lang = '' }) => codeHtml(highlight(text, lang.split(' ', 1)[0] ?? '')),
+      code({ text, lang = '' }) {
+        const [language = ''] = lang.split(' ', 1)
+        return codeHtml(highlight(text, language), language)
+      },
     },
   })
 

@@ -20,7 +20,7 @@ export const referenceHtml = async (operations: readonly Operation[]): Promise<R
       .filter((it) => it.tags.includes(tag))
       .map(
         (it) =>
-          `<li><a href="docs/operations/${it.operationId}">${escapeMarkup(it.summary)}</a><span>${methodHtml(it.method)} <code>${escapeMarkup(it.path)}</code></span></li>`,
+          `<li>${methodHtml(it.method)} <code>${escapeMarkup(it.path)}</code> <a href="docs/operations/${it.operationId}">${escapeMarkup(it.summary)}</a></li>`,
       )
     return `${headingHtml(2, tag)}<p>${escapeMarkup(tags[tag] ?? '')}.</p>\n<ul class="operations">${rows.join('\n')}</ul>\n`
   })

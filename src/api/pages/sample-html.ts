@@ -6,7 +6,7 @@ import { BASE_URL, samplesOf } from './samples.ts'
 export const samplesHtml = async (operation: Operation): Promise<string> => {
   const { curl, typescript } = samplesOf(operation)
   const code = async (text: string, language: string): Promise<string> =>
-    codeHtml((await highlighted(text, language)).replaceAll(BASE_URL, `<span data-base>${BASE_URL}</span>`))
+    codeHtml((await highlighted(text, language)).replaceAll(BASE_URL, `<span data-base>${BASE_URL}</span>`), language)
   const tabs = [
     ['curl', await code(curl, 'sh')],
     ...(typescript === undefined ? [] : [['TypeScript', await code(typescript, 'ts')]]),

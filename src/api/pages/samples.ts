@@ -24,6 +24,14 @@ const urlOf = (operation: Operation): string => {
 /** A text for a shell, which may have quotes. */
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
+/** The longest body that is in one line. */
+const MAX_LINE = 60
+
+const bodyText = (body: unknown): string => {
+  const line = JSON.stringify(body)
+  return line.length <= MAX_LINE ? line : JSON.stringify(body, null, 2)
+}
+
 const curlOf = (operation: Operation): string => {
   const { method, security, responses } = operation
   const body = bodyOf(operation)?.example
@@ -33,7 +41,7 @@ const curlOf = (operation: Operation): string => {
     ...(body === undefined && method === 'POST' ? ['-X POST'] : []),
     ...(security === undefined ? [] : [`-H 'authorization: Bearer TOKEN'`]),
     ...(isStream ? [`-H 'accept: text/event-stream'`] : []),
-    ...(body === undefined ? [] : [`-H 'content-type: application/json'`, `-d ${quoted(JSON.stringify(body))}`]),
+    ...(body === undefined ? [] : [`-H 'content-type: application/json'`, `-d ${quoted(bodyText(body))}`]),
   ].join(' \\\n  ')
 }
 

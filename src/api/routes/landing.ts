@@ -21,7 +21,12 @@ const operation: Operation = {
 type Options = {
   readonly sources: HealthSources
   /** Reads the newest open events of chains, as rows of `GET /v1/hedge/events` with `include=utilization`. */
-  readonly openEvents: (chainIds: readonly ChainId[], limit: number) => Promise<readonly unknown[]>
+  readonly openEvents: (
+    chainIds: readonly ChainId[],
+    limit: number,
+  ) => Promise<readonly Readonly<Record<string, unknown>>[]>
+  /** Reads the fees of a chain, as `GET /v1/hedge/fees` has them; undefined while they are out of reach. */
+  readonly feesOf: (chainId: ChainId) => Promise<object | undefined>
   /** Whether the explorer is served. */
   readonly explorer?: boolean
 }
@@ -34,7 +39,7 @@ const MOST_EVENTS = 20
 
 /** `/`: for browsers a page, for programs the same as JSON. */
 export const landingRoutes: FastifyPluginAsync<Options> = async (app, options) => {
-  const { sources, openEvents, explorer = true } = options
+  const { sources, openEvents, feesOf, explorer = true } = options
   const chains = [...sources.chains.values()].map(({ deployment }) => deployment)
   /** Reads the event with the fullest pool that can be drawn. The picture is not worth a failure of the page. */
   const drawnEvent = async (chainIds: readonly ChainId[]): Promise<DrawnEvent | null> => {
@@ -42,7 +47,8 @@ export const landingRoutes: FastifyPluginAsync<Options> = async (app, options) =
       if (!isUnavailable(fault)) throw fault
       return []
     })
-    const drawn = rows.flatMap((row) => DrawnEvent.safeParse(row).data ?? [])
+    const fees = new Map(await Promise.all(chainIds.map(async (id) => [id, await feesOf(id)] as const)))
+    const drawn = rows.flatMap((row) => DrawnEvent.safeParse({ ...row, ...fees.get(Number(row.chainId)) }).data ?? [])
     return drawn.toSorted((a, b) => liquidityOf(b) - liquidityOf(a))[0] ?? null
   }
   /** One read serves all visits for some seconds. */

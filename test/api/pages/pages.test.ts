@@ -38,7 +38,7 @@ const guide: readonly GuidePage[] = [
 describe('a page', () => {
   test('has its escaped title, its twin, and only the style and scripts that its policy allows', () => {
     const html = pageOf(shell, { title: 'A <b> & "c"', body: '<p>z</p>', twin, scripts: ['v1/b.js'] })
-    expect(html).toContain('<title>A &lt;b&gt; &amp; &quot;c&quot;</title>')
+    expect(html).toContain('<title>A &lt;b&gt; &amp; &quot;c&quot; · FX protection</title>')
     expect(html).toContain('<link rel="alternate" type="text/markdown" href="a.md">')
     expect(html).toContain('<main id="main">\n<p>z</p>\n</main>')
     expect(html).toContain('<link rel="stylesheet" href="../v1/a.css?v=1">')
@@ -78,8 +78,11 @@ describe('a page', () => {
     ])
     const without = pageOf({ ...shell, explorer: false }, { title: 'A', body: '' })
     expect(without).not.toContain('explorer')
-    expect(without).toContain('<a href="../status">Status</a>')
-    expect(without).not.toMatch(/id="contents"|class="menu"/)
+    expect(without).toContain('<a href="../status">Status as JSON</a>')
+    expect(without).not.toContain('"contents"')
+    // On a phone a button shows them.
+    expect(without).toContain('<button class="menu" popovertarget="sections">')
+    expect(without).toContain('<nav id="sections" popover ')
   })
 
   test('of the documentation has a list of pages that a phone shows by a button', () => {
@@ -104,6 +107,15 @@ describe('a page', () => {
     expect(html).toMatch(
       /<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>[\s\S]*<\/table><\/div>/,
     )
+  })
+
+  test('of Markdown has commands whose long lines are wrapped', async () => {
+    const { html } = await render('```sh\nls\n```\n\n```console\nls\n```\n\n```json\n1\n```\n')
+    expect(html.match(/<div class="[^"]+"/g)).toEqual([
+      '<div class="code wrap"',
+      '<div class="code wrap"',
+      '<div class="code"',
+    ])
   })
 
   test('of Markdown has code without colours when it is long', async () => {
@@ -284,13 +296,13 @@ test('the reference lists the operations by tag, with their pages', async () => 
   expect(headings.map(({ anchor }) => anchor)).toEqual(['events', 'service'])
   const links = [
     ...html.matchAll(
-      /<li><a href="(docs\/operations[^"]+)">([^<]+)<\/a><span><span class="method \w+">(\w+)<\/span> <code>([^<]+)</g,
+      /<li><span class="method \w+">(\w+)<\/span> <code>([^<]+)<\/code> <a href="(docs\/operations[^"]+)">([^<]+)</g,
     ),
   ]
   expect(links.map(([, ...rest]) => rest)).toEqual([
-    ['docs/operations/getB', 'Do getB', 'GET', '/v1/getB'],
-    ['docs/operations/postC', 'Do postC', 'POST', '/v1/c/{id}'],
-    ['docs/operations/getA', 'A | B', 'GET', '/v1/getA'],
+    ['GET', '/v1/getB', 'docs/operations/getB', 'Do getB'],
+    ['POST', '/v1/c/{id}', 'docs/operations/postC', 'Do postC'],
+    ['GET', '/v1/getA', 'docs/operations/getA', 'A | B'],
   ])
   expect(html).toContain('<a href="openapi.json">')
 })

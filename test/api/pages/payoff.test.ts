@@ -7,6 +7,7 @@ import { payoff } from '../../../src/protocol/payoff.ts'
 const row = {
   ...{ chainId: 8453, id: 9, underlying: 'USD/MXN', strike: '19200000', payoutCap: '21000000', premiumRate: '26000' },
   ...{ initialRate: '18600000', strikeAbove: true, expiryDate: 1_800_000_000, symbol: 'USDC', decimals: 6, name: 'x' },
+  hedgerFeeRate: '5000',
   utilization: { totalLiquidity: '50000000000', utilizationRate: '12340000', totalExposure: '0' },
 }
 
@@ -22,16 +23,25 @@ const cornersOf = (html: string, name: string): [number, number][] => {
 const markOf = (html: string, label: string): number =>
   Number(new RegExp(`<text x="([\\d.]+)" [^>]*>${label} `).exec(html)?.[1])
 
-test('the terms are in words, with the payout and the premium of 10,000 tokens', () => {
+test('the terms are in words, with the payout and the cost with the fee of 10,000 tokens', () => {
   const html = figure({}, 'explorer/event/8453/9')
   const terms =
-    'Pays if USD/MXN is above 19.2 on 15 January 2027, at most 967.74 USDC for 10,000 protected, at a premium of 260.00.'
+    'Pays if USD/MXN is above 19.2 on 15 January 2027, at most 967.74 USDC for 10,000 protected, at a cost of 261.30.'
   expect(html).toContain(`<figcaption><p>${terms}</p>`)
   expect(html).toContain(`role="img" aria-label="${terms}"`)
   expect(html).toContain('<a href="explorer/event/8453/9">Event 9 on Base</a>')
   expect(html).toContain('<meter min="0" max="100" value="12.34"')
-  expect(html).toContain('Pool 50,000.00 USDC, 12.34 % in use')
-  for (const label of ['strike 19.2', 'cap 21', 'at creation 18.6', 'pays 967.74 USDC', 'premium 260.00 USDC'])
+  expect(html).toContain('Pool 50,000 USDC, 12.34 % in use')
+  for (const label of [
+    'strike 19.2',
+    'cap 21',
+    'at creation 18.6',
+    'pays 967.74 USDC',
+    'costs 261.30 USDC',
+    '0',
+    '500',
+    '1,000',
+  ])
     expect(html).toContain(`>${label}</text>`)
   expect(figure()).not.toContain('<a ')
   expect(figure()).not.toContain('style=')
@@ -72,7 +82,14 @@ test('a single strike pays everything from the strike on', () => {
   const at = markOf(html, 'strike')
   expect(line[0]?.[1]).toBe(line.find(([x]) => Math.abs(x - at) < 0.1)?.[1])
   expect(html).not.toContain('>cap ')
-  expect(html).toContain('Pays if USD/MXN is below 17 on 15 January 2027, at most 860.22 USDC')
+  expect(html).toContain('Pays if USD/MXN is below 17 on 15 January 2027, at most 860.21 USDC')
+})
+
+test('a cost below a cent is not shown as 0', () => {
+  expect(figure({ premiumRate: '0' })).toContain('at a cost of 0.')
+  expect(figure({ premiumRate: '1' })).toContain('at a cost of 0.01.')
+  expect(figure({ premiumRate: '1', decimals: 0 })).toContain('at a cost of 0.')
+  expect(figure({ utilization: { totalLiquidity: '9999', utilizationRate: '0' } })).toContain('Pool &lt; 0.01 USDC')
 })
 
 test('texts from the chain stay text, and are short', () => {

@@ -43,6 +43,12 @@ test('a body is quoted for the shell, and its amounts are bigints in TypeScript'
   expect(typescript).toContain(`await client.post('/v1/x', { amount: 1_000_000n, 'a-b': ['it\\'s'], n: null })`)
 })
 
+test('a long body has a line for each field', () => {
+  const requestBody = { description: '', content: json({ amount: '1'.repeat(50), id: 1 }) }
+  const { curl } = samplesOf({ ...operation, method: 'POST', path: '/v1/x', requestBody, responses: data })
+  expect(curl.split('\n').slice(2)).toEqual(["  -d '{", `  "amount": "${'1'.repeat(50)}",`, '  "id": 1', "}'"])
+})
+
 test('a plan is a function of the client, a token is a header, and a stream has no function', () => {
   const content = json({ id: 1 })
   const requestBody = { description: '', content }

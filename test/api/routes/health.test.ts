@@ -93,6 +93,17 @@ const openRow = (id: number, own: object = {}) => ({
   ...own,
 })
 
+const feesOf = async () => ({ hedgerFeeRate: '5000' })
+
+test('the landing page has no picture while the fees of the chain are out of reach', async () => {
+  const { sources } = openSources()
+  const openEvents = async () => [openRow(3)]
+  const own = { sources, openEvents, feesOf: async () => undefined }
+  const app = await openRoutes((it) => it.register(landingRoutes, own))
+  const { statusCode, body } = await app.inject({ url: '/', headers: { accept: 'text/html' } })
+  expect([statusCode, body.includes('<figure')]).toEqual([200, false])
+})
+
 test('the picture of the landing page is of the fullest open pool of the chains that are ready', async () => {
   const { sources, health } = openSources()
   health[56] = () => Promise.reject(unavailable('chain 56 has a reason'))
@@ -103,7 +114,7 @@ test('the picture of the landing page is of the fullest open pool of the chains 
     return rows
   }
   const page = async (explorer: boolean) => {
-    const app = await openRoutes((it) => it.register(landingRoutes, { sources, openEvents, explorer }))
+    const app = await openRoutes((it) => it.register(landingRoutes, { sources, openEvents, feesOf, explorer }))
     const read = () => app.inject({ url: '/', headers: { accept: 'text/html' } })
     await read()
     return (await read()).body
@@ -119,13 +130,13 @@ test('the picture of the landing page is of the fullest open pool of the chains 
 
 test('the landing page has no picture without an event and while the database is out of reach', async () => {
   const { sources } = openSources()
-  const answers: (() => Promise<readonly unknown[]>)[] = [
+  const answers: (() => Promise<readonly Record<string, unknown>[]>)[] = [
     async () => [],
     () => Promise.reject(unavailable('the database is out of reach')),
     () => Promise.reject(new Error('a bug')),
   ]
   const seen = answers.map(async (openEvents) => {
-    const app = await openRoutes((it) => it.register(landingRoutes, { sources, openEvents }))
+    const app = await openRoutes((it) => it.register(landingRoutes, { sources, openEvents, feesOf }))
     const { statusCode, body } = await app.inject({ url: '/', headers: { accept: 'text/html' } })
     return [statusCode, body.includes('<figure')]
   })
@@ -155,7 +166,7 @@ test.each([
   async (accept, type) => {
     const { sources, health } = openSources()
     health[56] = () => Promise.reject(unavailable('chain 56 has a reason'))
-    const app = await openRoutes((it) => it.register(landingRoutes, { sources, openEvents: async () => [] }))
+    const app = await openRoutes((it) => it.register(landingRoutes, { sources, openEvents: async () => [], feesOf }))
     const { headers, body, statusCode } = await app.inject({ url: '/', headers: accept ? { accept } : {} })
     expect([statusCode, headers['content-type']]).toEqual([200, `${type}; charset=utf-8`])
     expect(body).toContain('chain 56 has a reason')
