@@ -1,5 +1,5 @@
 import { type Executed, greatestPayout, type Plan } from 'fx-protection-client'
-import { exactAmount, shareText, weiText } from '../text/amount.ts'
+import { exactAmount, exactShare, weiText } from '../text/amount.ts'
 import { moneyText, type Token, unitOf } from '../text/money.ts'
 import { callParts } from '../text/sentences.ts'
 import { chainText, conditionText } from '../text/terms.ts'
@@ -64,7 +64,7 @@ const sentences: Readonly<Record<string, (args: Args, about: About) => string | 
   createEvent: ({ underlying, strike, strikeAbove, expiry, premiumRate, initialLiquidity }, { token }) => {
     const terms = { underlying: String(underlying), strike: unitsOf(strike), strikeAbove: strikeAbove === true }
     const liquidity = moneyText(unitsOf(initialLiquidity), token)
-    return `Offers protection against ${conditionText({ ...terms, payoutCap: 0n })} on ${dateText(Number(expiry))} for ${shareText(unitsOf(premiumRate))} of the notional, with ${liquidity} of liquidity.`
+    return `Offers protection against ${conditionText({ ...terms, payoutCap: 0n })} on ${dateText(Number(expiry))} for ${exactShare(unitsOf(premiumRate))} of the notional, with ${liquidity} of liquidity.`
   },
   setPoolSettings: ({ poolOpen, allowExternalLp }) =>
     `The pool would be ${poolOpen === true ? 'open' : 'closed'}, and take deposits from ${allowExternalLp === true ? 'anyone' : 'its creator only'}.`,

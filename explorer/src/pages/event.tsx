@@ -13,7 +13,7 @@ import { DepositsTable, PositionsTable } from '../parts/holdings.tsx'
 import { Empty, Read } from '../parts/state.tsx'
 import { useTitle } from '../parts/title.ts'
 import { Account, Rate, Time, Transaction } from '../parts/values.tsx'
-import { shareText } from '../text/amount.ts'
+import { exactShare } from '../text/amount.ts'
 import { eventOutcome } from '../text/life.ts'
 import { chainText, conditionText, termsText } from '../text/terms.ts'
 import { timeText } from '../text/time.ts'
@@ -63,7 +63,7 @@ const Terms = ({ event }: Of) => (
       ['Cap', event.payoutCap === 0n ? 'none: all or nothing' : <Rate key="cap" value={event.payoutCap} />],
       ['Rate at creation', <Rate key="rate" value={event.initialRate} />],
       ['Expiry', timeText(event.expiryDate)],
-      ['Premium rate', shareText(event.premiumRate)],
+      ['Premium rate', exactShare(event.premiumRate)],
       ['Deposits', event.allowExternalLp ? 'open to everyone' : 'of the creator only'],
       ['Creator', <Account key="creator" address={event.creator} />],
       ['Created in', <Transaction key="tx" chainId={event.chainId} hash={event.createdTx} />],

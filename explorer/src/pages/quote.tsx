@@ -14,7 +14,7 @@ import { Empty, Loading, Problem, Read } from '../parts/state.tsx'
 import { Amount, Rate } from '../parts/values.tsx'
 import { Breakdown } from '../quote/breakdown.tsx'
 import { cautions, chartRange, createLink, firstExpiry, firstRange, quoteFields, spotRequest } from '../quote/range.ts'
-import { shareText } from '../text/amount.ts'
+import { exactShare } from '../text/amount.ts'
 import { chainText } from '../text/terms.ts'
 import { timeText } from '../text/time.ts'
 import { useSession } from '../wallet/session.ts'
@@ -85,7 +85,7 @@ const Terms = ({ quote, range, notional, fees }: TermsProps) => {
   return (
     <>
       <div class="tiles">
-        <Tile name="Premium" note={`${shareText(quote.premiumRateFixed6)} of the notional`}>
+        <Tile name="Premium" note={`${exactShare(quote.premiumRateFixed6)} of the notional`}>
           <Amount value={cost.premium} of={USD} />
         </Tile>
         <Tile name="Pays at most">

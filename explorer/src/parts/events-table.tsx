@@ -1,7 +1,7 @@
 import type { Row } from 'fx-protection-client'
 import { Link } from 'wouter-preact'
 import { Gauge } from '../charts/gauge.tsx'
-import { percentText, shareText } from '../text/amount.ts'
+import { exactShare, percentText } from '../text/amount.ts'
 import { chainText, conditionText } from '../text/terms.ts'
 import { dateText } from '../text/time.ts'
 import { chainColumn } from './chain.tsx'
@@ -44,7 +44,7 @@ const columns: readonly Column<EventRow>[] = [
     },
   },
   { title: 'Expiry', cell: ({ expiryDate }) => <span class="nowrap">{dateText(expiryDate)}</span> },
-  { title: 'Premium rate', number: true, cell: ({ premiumRate }) => shareText(premiumRate) },
+  { title: 'Premium rate', number: true, cell: ({ premiumRate }) => exactShare(premiumRate) },
   {
     title: 'Liquidity',
     number: true,

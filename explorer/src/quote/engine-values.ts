@@ -1,5 +1,5 @@
 import type { Schemas } from 'fx-protection-client'
-import { shareText } from '../text/amount.ts'
+import { exactShare } from '../text/amount.ts'
 import { chainText } from '../text/terms.ts'
 import { durationText } from '../text/time.ts'
 
@@ -23,7 +23,7 @@ export const priceRows = ({ breakdown, premiumRateFixed6 }: Quote): readonly (re
     ['Interest of the dollar', `${percent(r)} a year`],
     ['Jumps', `${Number(jump.lambda.toFixed(1))} a year, of ${percent(jump.jumpMean)} on average`],
     ...(typeof fairRate === 'number' ? [['Fair value', `${percent(fairRate)} of the notional`] as const] : []),
-    ['Premium', `${shareText(premiumRateFixed6)} of the notional`],
+    ['Premium', `${exactShare(premiumRateFixed6)} of the notional`],
     ['Method', chainText(method, 200)],
   ]
 }

@@ -57,8 +57,11 @@ export const derivedRateText = (rate: bigint): string => {
 /** A share (1e6 fixed point of a percent, as `utilizationRate`): `30.76 %`. */
 export const percentText = (percent: bigint): string => `${toCents(formatAmount(percent, 6))} %`
 
-/** A rate of an amount (1e6 fixed point of one, as `premiumRate` and `yield`): `2.30 %`. */
+/** A rate of an amount (1e6 fixed point of one, as `yield`): `2.30 %`. */
 export const shareText = (share: bigint): string => percentText(share * 100n)
+
+/** The same without rounding, as the terms of an event have it: `4.0352 %`. */
+export const exactShare = (share: bigint): string => `${grouped(formatAmount(share * 100n, 6), 4, 2)} %`
 
 /** Numbers of one kind in one form: without decimals where all are whole, otherwise with two places. */
 export const numbersText = (values: readonly (number | null)[]): ((value: number) => string) =>
