@@ -3,7 +3,7 @@ import { costOf, greatestPayout, payoutAt } from 'fx-protection-client'
 import { expect, test } from 'vitest'
 import { byToken } from '../../explorer/src/charts/by-token.ts'
 import { payoffOf } from '../../explorer/src/charts/payoff.ts'
-import { scaleOf, ticksOf } from '../../explorer/src/charts/scale.ts'
+import { atLeast, scaleOf, ticksOf } from '../../explorer/src/charts/scale.ts'
 import { withSample } from '../../explorer/src/parts/samples.ts'
 
 const fees = { hedgerFeeRate: 5_000n, payoutFeeRate: 5_000n }
@@ -97,4 +97,10 @@ test('samples are kept once each, the newest of them', () => {
     none as Parameters<typeof withSample>[0],
   )
   expect(three).toEqual({ times: [2, 3, 4], values: [20, 30, 40] })
+})
+
+test('an axis has a least length, around points that are close together', () => {
+  expect(atLeast([100, 100], 60)).toEqual([70, 130])
+  expect(atLeast([100, 140], 60)).toEqual([90, 150])
+  expect(atLeast([100, 200], 60)).toEqual([100, 200])
 })

@@ -16,3 +16,9 @@ export const ticksOf = ([from, to]: Pair, count: number): readonly number[] => {
   const last = Math.floor(to / step)
   return Array.from({ length: last - first + 1 }, (_, index) => (first + index) * step)
 }
+
+/** What an axis shows of a range: at least a length, with the range in its middle. */
+export const atLeast = ([from, to]: Pair, length: number): Pair => {
+  const rest = Math.max(0, length - (to - from)) / 2
+  return [from - rest, to + rest]
+}

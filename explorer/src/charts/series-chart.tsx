@@ -3,6 +3,7 @@ import uPlot from 'uplot'
 import { Scroll } from '../parts/scroll.tsx'
 import { compact, numbersText } from '../text/amount.ts'
 import { clockText, dateText, dayText, timeText } from '../text/time.ts'
+import { atLeast } from './scale.ts'
 
 /** Its colour is a place in the list of colours: a metric keeps it where other lines are left out. */
 type Line = { readonly name: string; readonly values: readonly (number | null)[]; readonly colour?: number }
@@ -16,6 +17,9 @@ type Props = {
   /** The times are of one day. */
   readonly clock?: boolean
 }
+
+const MINUTE = 60
+const DAY = 86_400
 
 const COLOURS = ['--accent', '--good', '--warn', '--bad'] as const
 
@@ -51,7 +55,10 @@ export const SeriesChart = ({ label, times, lines, height = 220, clock = false }
             { ...axis, values: (_, ticks) => ticks.map(shortText) },
             { ...axis, size: 56, values: (_, ticks) => ticks.map(compact) },
           ],
-          scales: { y: { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.08 : 1] } },
+          scales: {
+            x: { range: (_, from, to) => [...atLeast([from, to], clock ? MINUTE : 2 * DAY)] },
+            y: { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.08 : 1] },
+          },
           hooks: { setCursor: [({ cursor }) => setPointed(cursor.idx ?? null)] },
           series: [
             {},
