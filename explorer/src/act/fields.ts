@@ -56,6 +56,7 @@ const fields = {
   amount: { label: 'Amount', kind: 'amount' },
   notional: { label: 'Notional', kind: 'amount', hint: 'The amount that is protected.' },
   initialLiquidity: { label: 'Liquidity', kind: 'amount', hint: 'What you put into the pool of the event.' },
+  triedRate: { label: 'If it settles at', kind: 'rate', hint: 'Try a rate: nothing is sent.' },
   price: { label: 'Settlement rate', kind: 'rate', hint: 'Only an oracle of the protocol may submit it.' },
   pricing: {
     ...{ label: 'Premium', kind: 'choice', initial: 'engine' },
