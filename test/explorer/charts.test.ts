@@ -49,11 +49,12 @@ test('the line of payouts between its corners is that of the protocol, and has i
 test('the break-even of the chart is the first rate that pays what was paid', () => {
   const event = { strike: 12_000000n, payoutCap: 13_500000n, initialRate: 11_400000n, strikeAbove: true }
   const notional = 10_000_000000n
-  const { breakEven, cost } = payoffOf(event, notional, costOf({ premiumRate: 23_000n }, notional, fees), fees)
+  const paid = costOf({ premiumRate: 23_000n }, notional, fees)
+  const { breakEven, cost } = payoffOf(event, notional, paid, fees)
   expect(cost).toBe(231_150000n)
   const net = (rate: bigint): bigint => (payoutAt(event, notional, rate) * 995_000n) / 1_000_000n
-  expect(net(breakEven ?? 0n)).toBeGreaterThanOrEqual(cost)
-  expect(net((breakEven ?? 0n) - 1n)).toBeLessThan(cost)
+  expect(net(breakEven ?? 0n)).toBeGreaterThanOrEqual(paid.total)
+  expect(net((breakEven ?? 0n) - 1n)).toBeLessThan(paid.total)
 })
 
 test('the line of payouts without a purchase has no cost and no break-even', () => {
