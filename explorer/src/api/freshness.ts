@@ -1,5 +1,8 @@
-import { type QueryCache, useQueryClient } from '@tanstack/preact-query'
+import { type Query, useQueryClient } from '@tanstack/preact-query'
 import { useEffect, useState } from 'preact/hooks'
+
+/** What was asked of the API, as far as its freshness is concerned. `isActive`: a part of the page shows it. */
+type Asked = Pick<Query, 'isActive'> & { readonly state: Pick<Query['state'], 'status' | 'data' | 'dataUpdatedAt'> }
 
 /**
  * Since when values that are shown are not updated, because the reads after them failed: the oldest of these times in
@@ -7,9 +10,9 @@ import { useEffect, useState } from 'preact/hooks'
  *
  * @internal
  */
-export const notUpdatedSince = (cache: QueryCache): number | null => {
-  const times = cache
-    .findAll({ type: 'active', predicate: ({ state }) => state.status === 'error' && state.data !== undefined })
+export const notUpdatedSince = (asked: readonly Asked[]): number | null => {
+  const times = asked
+    .filter((query) => query.isActive() && query.state.status === 'error' && query.state.data !== undefined)
     .map(({ state }) => state.dataUpdatedAt / 1_000)
   return times.length === 0 ? null : Math.min(...times)
 }
@@ -18,6 +21,6 @@ export const notUpdatedSince = (cache: QueryCache): number | null => {
 export const useNotUpdatedSince = (): number | null => {
   const cache = useQueryClient().getQueryCache()
   const [since, setSince] = useState<number | null>(null)
-  useEffect(() => cache.subscribe(() => setSince(notUpdatedSince(cache))), [cache])
+  useEffect(() => cache.subscribe(() => setSince(notUpdatedSince(cache.getAll()))), [cache])
   return since
 }
