@@ -105,9 +105,9 @@ const Page = ({ deposit, event }: Of) => {
         <Tile name="Deposited">
           <Amount value={deposit.amount} of={deposit} />
         </Tile>
-        {withdrawn !== null && (
+        {deposit.withdrawn && (
           <Tile name="Capital withdrawn">
-            <Amount value={withdrawn} of={deposit} />
+            {withdrawn !== null ? <Amount value={withdrawn} of={deposit} /> : own.isPending ? '…' : 'not known'}
           </Tile>
         )}
         {valuation && !deposit.withdrawn && (
