@@ -62,13 +62,10 @@ describe('a wallet that announces itself (EIP-6963)', () => {
   const account = createAccounts().users[3]?.account
   if (account === undefined) throw new Error('the sandbox has no such account')
 
+  type WalletOptions = Parameters<typeof createWalletProvider>[0]
+
   /** A page of an event to buy, with a wallet connected. */
-  const connect = async (options: {
-    readonly batches?: boolean
-    readonly atomic?: boolean
-    readonly rejects?: boolean
-    readonly answers?: Parameters<typeof createWalletProvider>[0]['answers']
-  }) => {
+  const connect = async (options: Pick<WalletOptions, 'batches' | 'atomic' | 'rejects' | 'answers'>) => {
     const wallet = createWalletProvider({ node: sandbox.rpcUrls[chainId] ?? '', account, ...options })
     const tab = await newTab()
     await tab.exposeFunction('askWallet', async (call: { readonly method: string }) => {

@@ -3,6 +3,7 @@ import { ConnectionError, ExecutionError, type Plan } from 'fx-protection-client
 import { describe, expect, it } from 'vitest'
 import { decode } from '../../client/src/codec.ts'
 import { failureOf } from '../../explorer/src/act/failure.ts'
+import { type EventRow, eventLabel, ownLabel } from '../../explorer/src/act/labels.ts'
 import {
   approvalsOf,
   createdBy,
@@ -12,7 +13,6 @@ import {
   issueText,
   planText,
 } from '../../explorer/src/act/plan-text.ts'
-import { type EventRow, eventLabel, ownLabel } from '../../explorer/src/act/subject.tsx'
 import { commandOf } from '../../explorer/src/api/command.ts'
 import { weiText } from '../../explorer/src/text/amount.ts'
 

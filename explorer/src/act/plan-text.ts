@@ -4,8 +4,8 @@ import { moneyText, type Token, unitOf } from '../text/money.ts'
 import { callParts } from '../text/sentences.ts'
 import { chainText, conditionText } from '../text/terms.ts'
 import { dateText } from '../text/time.ts'
+import type { EventRow } from './labels.ts'
 import { sentenceText } from './sentence.ts'
-import type { EventRow } from './subject.tsx'
 
 type Step = Plan['steps'][number]
 type Issue = Plan['issues'][number]

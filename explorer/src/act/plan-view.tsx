@@ -6,8 +6,8 @@ import { Account, Amount } from '../parts/values.tsx'
 import { weiText } from '../text/amount.ts'
 import { chainText } from '../text/terms.ts'
 import { relativeText, timeText } from '../text/time.ts'
+import type { EventRow } from './labels.ts'
 import { type Approval, approvalsOf, createdText, guideOf, issuesOf, issueText, planText } from './plan-text.ts'
-import type { EventRow } from './subject.tsx'
 
 type Of = { readonly plan: Plan }
 

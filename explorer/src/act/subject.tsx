@@ -1,4 +1,3 @@
-import type { Row } from 'fx-protection-client'
 import { Link } from 'wouter-preact'
 import { useApi } from '../api/queries.ts'
 import { stateOf } from '../parts/events-table.tsx'
@@ -7,11 +6,9 @@ import { Empty, Problem } from '../parts/state.tsx'
 import { Amount } from '../parts/values.tsx'
 import { isAddress } from '../text/address.ts'
 import { isId } from '../text/input.ts'
-import { moneyText } from '../text/money.ts'
 import { chainText, conditionText, termsText } from '../text/terms.ts'
 import { type ActionName, actions, type Subject } from './actions.ts'
-
-export type EventRow = Row<'/v1/hedge/events'>
+import { type EventRow, eventLabel, type Owned, ownLabel } from './labels.ts'
 
 /** A request, as far as its failure is concerned. */
 type Request = { readonly data: unknown; readonly error: unknown; readonly refetch: () => unknown }
@@ -123,20 +120,6 @@ const filterOf = (action: ActionName, from: string): object | undefined => {
   if (subject === 'event' && eventFilters[action]) return eventFilters[action]
   if (!isAddress(from)) return undefined
   return subject === 'event' ? { creator: from } : { wallet: from, claimable: 'true', include: 'event' }
-}
-
-/** `USD/MXN above 19.2, Peso remittances (event 9)`. @internal */
-export const eventLabel = (event: Pick<EventRow, 'id' | 'name' | keyof Terms>): string =>
-  `${conditionText(event)}, ${chainText(event.name, 30)} (event ${event.id})`
-
-type Terms = Parameters<typeof conditionText>[0]
-type Owned = Row<'/v1/hedge/positions'> | Row<'/v1/hedge/deposits'>
-
-/** `1,000 USDC, USD/MXN above 19.2 (position 66)`. @internal */
-export const ownLabel = (row: Owned): string => {
-  const [kind, amount] = 'notional' in row ? ['position', row.notional] : ['deposit', row.amount]
-  const of = row.event ? conditionText(row.event) : `event ${row.eventId}`
-  return `${moneyText(amount, row)}, ${of} (${kind} ${row.id})`
 }
 
 type Offered = {

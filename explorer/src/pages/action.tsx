@@ -15,17 +15,10 @@ import { type Choices, FieldInput } from '../act/field-input.tsx'
 import { fieldProblems } from '../act/field-problems.ts'
 import { changedValues, type FieldName, fieldOf, type Values } from '../act/fields.ts'
 import { Interrupted } from '../act/interrupted.tsx'
+import { type EventRow, eventLabel } from '../act/labels.ts'
 import { PlanView } from '../act/plan-view.tsx'
 import { Progress } from '../act/progress.tsx'
-import {
-  type EventRow,
-  EventSubject,
-  eventLabel,
-  failedOf,
-  OwnSubject,
-  useEventOf,
-  useOffered,
-} from '../act/subject.tsx'
+import { EventSubject, failedOf, OwnSubject, useEventOf, useOffered } from '../act/subject.tsx'
 import type { Chain } from '../api/chains.ts'
 import { useApi, usePost, useSettled } from '../api/queries.ts'
 import { payoffOf } from '../charts/payoff.ts'
