@@ -29,7 +29,7 @@ export const priceRows = ({ breakdown, premiumRateFixed6 }: Quote): readonly (re
 }
 
 /** What the values of the engine mean, by their keys. */
-export const explanations: Readonly<Record<string, string>> = {
+const explanations: Readonly<Record<string, string>> = {
   pair: 'The currency pair.',
   spot: 'The rate today.',
   strike: 'The rate at which the payout begins.',
