@@ -108,7 +108,7 @@ describe('a script or style of a page', () => {
 
   test('is loaded by the hash of its content, and is immutable', async () => {
     const scripts = await scriptsOf()
-    expect(scripts).toHaveLength(3)
+    expect(scripts).toHaveLength(4)
     for (const script of scripts) {
       const { headers } = await ask(script)
       expect(headers.etag).toBe(`W/"${new URL(script, 'http://localhost').searchParams.get('v')}"`)
