@@ -3,7 +3,11 @@ export type Kept = { readonly chainId: number; readonly from: string; readonly h
 
 const KEY = 'execution'
 
-/** Reads what was kept; null for nothing. */
+/**
+ * Reads what was kept; null for nothing.
+ *
+ * @internal
+ */
 export const keptOf = (text: string | null): Kept | null => {
   if (text === null) return null
   try {
