@@ -230,6 +230,21 @@ test('an awaited event keeps the block of a request that reads wait for', async 
   expect(await queued()).toEqual(['event 1 x1 v1 from 20', 'event 2 x1 v1 from 10'])
 })
 
+test('an expiry since the block of the index is a change, which an older observation does not complete', async () => {
+  const { timestamp } = blockOf(10n)
+  await run(`UPDATE events SET expiry_date = ${timestamp} + 5 * id`)
+  // Event 1 was not observed yet, event 2 is being observed.
+  await run('DELETE FROM event_observations WHERE id = 1')
+  await run(`UPDATE cursors SET block_timestamp = ${timestamp} WHERE chain_id = ${chainId}`)
+  await inOne((it) => requestRefresh(it, chainId, [event(1n), event(2n)], 20n))
+  const next = { number: 99n, timestamp: timestamp + 10n }
+  await inOne((it) => requestSettlementRefresh(it, chainId, next))
+  expect(await queued()).toEqual(['event 1 x1 v2 from 20', 'event 2 x1 v2 from 20'])
+  await run(`UPDATE cursors SET block_timestamp = ${next.timestamp} WHERE chain_id = ${chainId}`)
+  await inOne((it) => requestSettlementRefresh(it, chainId, { ...next, number: 100n }))
+  expect(await queued()).toEqual(['event 1 x1 v2 from 20', 'event 2 x1 v2 from 20'])
+})
+
 test('a settled event is not awaited, and one that expired since the block of the index is, however long ago', async () => {
   const { timestamp } = blockOf(10n)
   await run(`UPDATE events SET expiry_date = ${timestamp} + id - 1`)

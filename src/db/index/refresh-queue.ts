@@ -175,20 +175,21 @@ const AWAITED_SECONDS = 7n * 86_400n
 
 /**
  * Requests a refresh of the unsettled events that may be settled at any moment: those whose expiry passed not long
- * before the time of `block`. Includes events whose expiry passed since the block of the cursor: their capacity
- * becomes 0 then, without a log.
+ * before the time of `block`. Called before the cursor moves to that block. The capacity of events whose expiry passed
+ * since the block of the cursor becomes 0 without a log: that is a change, and an observation that is being made of an
+ * earlier block does not complete it.
  */
 export const requestSettlementRefresh = async (
   handle: Handle,
   chainId: ChainId,
   { number, timestamp: now }: Pick<StoredBlock, 'number' | 'timestamp'>,
 ): Promise<void> => {
-  const indexedAt = sql`(SELECT block_timestamp FROM ${cursors} WHERE chain_id = ${chainId})`
-  const awaited = sql`SELECT chain_id, 'event', id, ${number}::bigint
-    FROM ${t.events} JOIN ${t.eventObservations} USING (chain_id, id)
-    WHERE chain_id = ${chainId} AND settled_at = 0 AND expiry_date <= ${now}::numeric
-      AND expiry_date > least(${now - AWAITED_SECONDS}, ${indexedAt})::numeric`
-  await insertRequests(handle, chainId, awaited, onConflictKeepVersion)
+  const expiredSince = (since: SQL) => sql`SELECT chain_id, 'event', id, ${number}::bigint
+    FROM ${t.events} LEFT JOIN ${t.eventObservations} USING (chain_id, id)
+    WHERE chain_id = ${chainId} AND coalesce(settled_at, 0) = 0 AND expiry_date <= ${now}::numeric AND expiry_date > ${since}`
+  const indexedAt = sql`(SELECT block_timestamp FROM ${cursors} WHERE chain_id = ${chainId})::numeric`
+  await insertRequests(handle, chainId, expiredSince(indexedAt))
+  await insertRequests(handle, chainId, expiredSince(sql`${now - AWAITED_SECONDS}::numeric`), onConflictKeepVersion)
 }
 
 /** The ids of subjects that can still change by the protocol's rules, and the blocks of their last observations. */
