@@ -1949,6 +1949,13 @@ export interface components {
             indexedBlock: number | null;
             /** @description How far the index is behind the chain, in seconds */
             lagSeconds: number | null;
+            /** @description How far the index was behind, once a minute since this process started, the oldest first; the last 240 of them */
+            lags: {
+                /** @description Unix seconds */
+                at: number;
+                /** @description How far the index is behind the chain, in seconds */
+                lagSeconds: number | null;
+            }[];
             /** @description The last block at which the index was proved equal to the chain, and how far the head is ahead, in seconds */
             proven: {
                 /** @description Block number */

@@ -20,6 +20,7 @@ import { createPricingClient } from '../pricing/client.ts'
 import { configureChains, knownChains } from '../protocol/chains.ts'
 import { createChanges } from '../reads/cache/resources.ts'
 import { createChecks } from '../reads/health/checks.ts'
+import { createLags, LAG_EVERY_MS } from '../reads/health/lags.ts'
 import { showIndex } from '../reads/health/metrics.ts'
 import { diamondFunctions } from '../tx/builders.ts'
 import { createDrain, type Drain } from './drain.ts'
@@ -89,7 +90,9 @@ export const openApi = async (
   const pricing = createPricingClient(pricingOf(config))
   closers.add('pricing engine', pricing, (it) => it.close())
   const checks = createChecks({ chains, pricing, writes: diamondFunctions, log })
-  const sources = createSources({ chains, database, reader, changes, checks, maxLagSeconds: config.MAX_LAG_SECONDS })
+  const lags = createLags({ chainIds: config.CHAINS, changes, now: Date.now })
+  const maxLagSeconds = config.MAX_LAG_SECONDS
+  const sources = createSources({ chains, database, reader, changes, checks, lags, maxLagSeconds })
   measureChains(metrics, chains)
   measureDatabases(metrics, { reads: database, ...(copy && { copy }) })
   showIndex(metrics, sources)
@@ -110,6 +113,8 @@ export const openApi = async (
   await listening(app.listen({ host: config.HOST, port: config.PORT, backlog: BACKLOG }), config.PORT, 'PORT')
   const stop = closers.add('checks', new AbortController(), (it) => it.abort())
   void checks.watch(stop.signal, changes)
+  lags.sample()
+  closers.add('lags', setInterval(lags.sample, LAG_EVERY_MS), clearInterval)
   closers.add('drain', drain, (it) => it.begin())
 }
 
@@ -158,7 +163,15 @@ export const runOpenapi = async ({ check }: { readonly check: boolean }): Promis
       trustedProxies: 0,
     }
     const app = await buildApp({
-      sources: createSources({ chains: new Map(), database, reader: database, changes, checks, maxLagSeconds: 0 }),
+      sources: createSources({
+        chains: new Map(),
+        database,
+        reader: database,
+        changes,
+        checks,
+        lags: { of: () => [] },
+        maxLagSeconds: 0,
+      }),
       identity,
       pricing,
       defaultChainId,

@@ -19,7 +19,7 @@ import { createIndexed } from '../reads/table/indexed.ts'
  * chains measure the time that requests wait for nodes.
  */
 export const createSources = (
-  deps: Pick<AppSources, 'chains' | 'checks' | 'maxLagSeconds'> & {
+  deps: Pick<AppSources, 'chains' | 'checks' | 'lags' | 'maxLagSeconds'> & {
     readonly database: Database
     /**
      * The replica, or the same database. `changes` are read from it too, so that an answer is as new as its change
@@ -31,7 +31,7 @@ export const createSources = (
     readonly patienceMs?: number
   },
 ): AppSources => {
-  const { chains: untimed, database, reader, changes, checks, maxLagSeconds, patienceMs } = deps
+  const { chains: untimed, database, reader, changes, checks, lags, maxLagSeconds, patienceMs } = deps
   const chains = new Map([...untimed].map(([chainId, chain]) => [chainId, timed(chain)]))
   const singleFlight = createSingleFlight<IndexHealth>()
   const webhooksFlight = createSingleFlight<WebhooksHealth>()
@@ -49,6 +49,7 @@ export const createSources = (
     healthOf: (chainId) => singleFlight(`${chainId}`, () => readIndexHealth(database, chainId)),
     webhooksHealth: () => webhooksFlight('all', () => database.run(webhooksHealth)),
     checks,
+    lags,
     maxLagSeconds,
   }
 }

@@ -4,7 +4,6 @@ import { expect, test } from 'vitest'
 import { byToken } from '../../explorer/src/charts/by-token.ts'
 import { payoffOf } from '../../explorer/src/charts/payoff.ts'
 import { atLeast, scaleOf, ticksOf } from '../../explorer/src/charts/scale.ts'
-import { withSample } from '../../explorer/src/parts/samples.ts'
 
 const fees = { hedgerFeeRate: 5_000n, payoutFeeRate: 5_000n }
 
@@ -89,15 +88,6 @@ test('points are grouped by chain and token', () => {
   const point = (chainId: number, token: string, time: number) => ({ chainId, token, time })
   const points = [point(1, 'a', 1), point(1, 'b', 1), point(2, 'a', 1), point(1, 'a', 2)]
   expect(byToken(points)).toEqual([[points[0], points[3]], [points[1]], [points[2]]])
-})
-
-test('samples are kept once each, the newest of them', () => {
-  const none = { times: [], values: [] }
-  const three = [1, 2, 3, 3, 2, 4, 4].reduce(
-    (samples, at) => withSample(samples, at, at * 10, 3),
-    none as Parameters<typeof withSample>[0],
-  )
-  expect(three).toEqual({ times: [2, 3, 4], values: [20, 30, 40] })
 })
 
 test('an axis has a least length, around points that are close together', () => {

@@ -20,6 +20,13 @@ const statusOf = (health: Partial<IndexHealth> | null) =>
 const ready = (health: Partial<IndexHealth>) => () =>
   readiness({ chainId: 8453, startBlock: 0n }, { ...well, ...health }, 60)
 
+test('the samples of the lag are those of the process', () => {
+  const lags = [{ at: 60, lagSeconds: 2 }]
+  expect(chainStatus({ chainId: 8453, health: well, nodes, checks: [], lags, maxLagSeconds: 60 })).toMatchObject({
+    lags,
+  })
+})
+
 test('a healthy index has a status without alarms', () => {
   expect(statusOf({})).toEqual({
     chainId: 8453,
@@ -27,6 +34,7 @@ test('a healthy index has a status without alarms', () => {
     head: { number: 100, timestamp: 1_000 },
     indexedBlock: 99,
     lagSeconds: 2,
+    lags: [],
     proven: { number: 99, ageSeconds: 2 },
     heartbeat: { at: 1_800_000_000, ageSeconds: 0 },
 

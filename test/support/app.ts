@@ -111,7 +111,7 @@ export const openApp = async (options: Options) => {
   closers.add('pricing', pricing, (it) => it.close())
   const checks = createChecks({ chains: opened, pricing, writes: diamondFunctions, log })
   const sources = createSources({
-    ...{ chains: opened, database, reader: database, changes, checks, maxLagSeconds: 60 },
+    ...{ chains: opened, database, reader: database, changes, checks, lags: { of: () => [] }, maxLagSeconds: 60 },
     // A busy machine takes longer than the service waits.
     patienceMs: 60_000,
   })

@@ -4,7 +4,6 @@ import { useApi } from '../api/queries.ts'
 import { SeriesChart } from '../charts/series-chart.tsx'
 import { CodeText } from '../parts/code-text.tsx'
 import { Facts, Pill, Tile, type Tone } from '../parts/facts.tsx'
-import { useSamples } from '../parts/samples.ts'
 import { Empty, Read } from '../parts/state.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 import { Time, Transaction } from '../parts/values.tsx'
@@ -119,7 +118,6 @@ const Details = ({ chain }: { readonly chain: ChainStatus }) => {
 const Chain = ({ chain }: { readonly chain: ChainStatus }) => {
   const name = useChainName(chain.chainId)
   const [words, tone] = states[chain.state] ?? states.unknown
-  const lags = useSamples(chain.lagSeconds, chain.heartbeat?.at ?? null)
   return (
     <section class="card">
       <h2>
@@ -136,11 +134,11 @@ const Chain = ({ chain }: { readonly chain: ChainStatus }) => {
         <Tile name="Verified at block">{chain.proven?.number ?? 'not yet'}</Tile>
         <Tile name="Wrong rows found">{chain.audit?.differences ?? 'not compared yet'}</Tile>
       </div>
-      {lags.times.length > 1 && (
+      {chain.lags.length > 1 && (
         <SeriesChart
-          label={`Seconds behind ${name} since this page was opened`}
-          times={lags.times}
-          lines={[{ name: 'Seconds behind', values: lags.values }]}
+          label={`Seconds behind ${name} since the service was started`}
+          times={chain.lags.map(({ at }) => at)}
+          lines={[{ name: 'Seconds behind', values: chain.lags.map(({ lagSeconds }) => lagSeconds) }]}
           height={110}
           clock
         />

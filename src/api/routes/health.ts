@@ -6,6 +6,7 @@ import { release } from '../../lib/root.ts'
 import { OfChain } from '../../protocol/chains.ts'
 import type { Checks } from '../../reads/health/checks.ts'
 import { type HealthSources, readinessOf } from '../../reads/health/health.ts'
+import type { Lags } from '../../reads/health/lags.ts'
 import { ChainStatus, chainStatus } from '../../reads/health/status.ts'
 import { WebhooksStatus, webhookAlarms, webhooksStatus } from '../../reads/health/webhooks.ts'
 import { envelope, type Operation, route } from '../operation.ts'
@@ -71,6 +72,7 @@ export const Status = z.object({
 /** The sources of the status. */
 export type StatusSources = HealthSources & {
   readonly checks: Pick<Checks, 'of'>
+  readonly lags: Pick<Lags, 'of'>
   /** Throws `service_unavailable` when the database is out of reach. */
   readonly webhooksHealth: () => Promise<WebhooksHealth>
 }
@@ -111,7 +113,15 @@ export const statusRoutes: FastifyPluginAsync<{
     return {
       data: {
         release,
-        chains: results.map((it) => chainStatus({ ...it, checks: sources.checks.of(it.chainId), maxLagSeconds })),
+        chains: results.map((it) => {
+          const { chainId } = it
+          return chainStatus({
+            ...it,
+            checks: sources.checks.of(chainId),
+            lags: sources.lags.of(chainId),
+            maxLagSeconds,
+          })
+        }),
         webhooks: webhooks && webhooksStatus(webhooks),
         alarms: [...(isLimitShared() ? [] : [LIMIT_NOT_SHARED]), ...(webhooks ? webhookAlarms(webhooks) : [])],
       },

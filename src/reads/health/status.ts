@@ -8,6 +8,7 @@ import { clamped, Integer, UnixSeconds } from '../../protocol/fields/response-fi
 import { ENDPOINT_LAGGING_SECONDS, lagOfHealth } from '../lag/lag.ts'
 import { Check, type CheckResult } from './checks.ts'
 import { alarmsOf, provenAgeOf, stateOf, states } from './health.ts'
+import { type LagSample, MAX_LAGS } from './lags.ts'
 
 const BlockNumber = Integer.meta({ description: 'Block number' })
 const Seconds = Integer.meta({ description: 'Seconds' })
@@ -108,6 +109,17 @@ export const ChainStatus = z
       description:
         'How far the index is behind the chain, in seconds; while the worker is silent, its silence is included',
     }),
+    lags: z
+      .array(
+        z.object({
+          at: UnixSeconds,
+          lagSeconds: Seconds.nullable().meta({ description: 'How far the index was behind; null while not known' }),
+        }),
+      )
+      .max(MAX_LAGS)
+      .meta({
+        description: `How far the index was behind, once a minute since this process started, the oldest first; the last ${MAX_LAGS} of them`,
+      }),
     proven: z.object({ number: BlockNumber, ageSeconds: Seconds }).nullable().meta({
       description:
         'The last block at which the index was proved equal to the chain, and how far the head is ahead, in seconds',
@@ -200,9 +212,10 @@ export const chainStatus = (chain: {
   readonly fault?: unknown
   readonly nodes: Nodes
   readonly checks: readonly CheckResult[]
+  readonly lags?: readonly LagSample[]
   readonly maxLagSeconds: number
 }): z.output<typeof ChainStatus> => {
-  const { chainId, health, fault, nodes, checks, maxLagSeconds } = chain
+  const { chainId, health, fault, nodes, checks, lags = [], maxLagSeconds } = chain
   const state = stateOf(health, maxLagSeconds)
   const stored = health?.heartbeat ?? null
   const heartbeat = stored && { at: unixSeconds(stored.at), ageSeconds: Math.floor(stored.ageSeconds) }
@@ -213,6 +226,7 @@ export const chainStatus = (chain: {
     head: stored && { number: Number(stored.head.number), timestamp: Number(stored.head.timestamp) },
     indexedBlock: health?.indexed ? Number(health.indexed.number) : null,
     lagSeconds: health && lagOfHealth(health),
+    lags: [...lags],
     proven: stored?.proven
       ? { number: Number(stored.proven.number), ageSeconds: provenAgeOf({ heartbeat: stored }) ?? 0 }
       : null,

@@ -42,6 +42,11 @@ test('the sandbox is ready, and every read answers on both chains', async () => 
   }
 })
 
+test('the status has samples of the lag since the API was started', async () => {
+  const { body } = await get('/status')
+  for (const { lags } of body.data.chains) expect(lags[0].at).toBeGreaterThan(Date.now() / 1_000 - 3_600)
+})
+
 test('the seeded scenario has every state, at least 10 wallets, 20 deposits and 50 positions a chain', async () => {
   for (const chainId of [8453, 56]) {
     const total: number = (await get(`/v1/hedge/events/${chainId}/total`)).body.data
