@@ -29,7 +29,9 @@ test('the picture has the terms and the greatest payout of the open event, as th
   expect(terms).toContain(`Pays if ${event.underlying} is above ${rate} on `)
   const settlement = `/v1/hedge/quote-payout/8453/1?notional=${10_000n * 10n ** 6n}&hypoSettlement=${event.payoutCap}`
   const { data: payout } = (await api.app.inject(settlement)).json()
-  const most = (Number(payout) / 1e6).toLocaleString('en-US', { maximumFractionDigits: 2, minimumFractionDigits: 2 })
-  expect(terms).toContain(`at most ${most} USDC for 10,000 protected, at a premium of 230.00.`)
+  // Amounts are rounded down. The cost is the premium of 230 and its fee of 0.5 %.
+  const cents = Math.floor(Number(payout) / 1e4) / 100
+  const most = cents.toLocaleString('en-US', { minimumFractionDigits: 2 })
+  expect(terms).toContain(`at most ${most} USDC for 10,000 protected, at a cost of 231.15.`)
   expect(page).toContain('<a href="explorer/event/8453/1">Event 1 on Base</a>')
 })
