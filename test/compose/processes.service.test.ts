@@ -87,7 +87,7 @@ test('an API opens what it needs before it listens, reports that it stops first,
   const { closers, opened, closed } = recording()
   await openApi(config, { ...drain, begin }, log, closers)
   const parts = ['metrics', 'database', 'version', 'database', 'changes', 'chain 8453', 'chain 56', 'identity provider']
-  expect(opened).toEqual([...parts, 'pricing engine', 'http server', 'checks', 'drain'])
+  expect(opened).toEqual([...parts, 'pricing engine', 'http server', 'checks', 'lags', 'drain'])
   expect([await statusOf(`${url}/livez`), await statusOf(metricsUrl)]).toEqual([200, 200])
   const metrics = await (await fetch(metricsUrl)).text()
   for (const pool of ['reads', 'copy'])

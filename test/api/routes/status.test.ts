@@ -32,6 +32,7 @@ const open = async ({ isLimitShared = true, endpoints = [] as readonly object[] 
     healthOf: (chainId: number) => health[chainId]?.(),
     maxLagSeconds: 60,
     checks: { of: () => [] },
+    lags: { of: () => [{ at: 60, lagSeconds: 1 }] },
     webhooksHealth: () => state.webhooks(),
   }
   const app = await openRoutes((it) =>
@@ -55,7 +56,7 @@ test('the status has each chain in the configured order, and the webhooks with t
     statusCode: 200,
     data: {
       chains: [
-        { chainId: 8453, state: 'following', indexedBlock: 99, alarms: [] },
+        { chainId: 8453, state: 'following', indexedBlock: 99, lags: [{ at: 60, lagSeconds: 1 }], alarms: [] },
         { chainId: 56, state: 'following', indexedBlock: 99 },
       ],
       webhooks: { endpoints: 2, waiting: 3, failing: [{ id: 'w1' }] },
