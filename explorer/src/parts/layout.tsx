@@ -4,6 +4,7 @@ import { Link, useLocation, useRoute } from 'wouter-preact'
 import { useNotUpdatedSince } from '../api/freshness.ts'
 import { serviceUrl } from '../base.ts'
 import { timeText } from '../text/time.ts'
+import { useDismiss } from './dismiss.ts'
 import { Requests } from './requests.tsx'
 import { Search } from './search.tsx'
 import { useHeadingTitle } from './title.ts'
@@ -47,23 +48,12 @@ export const Layout = ({
   const menu = useRef<HTMLButtonElement>(null)
   useHeadingTitle(path)
   useEffect(() => setOpen(false), [path])
-  useEffect(() => {
-    if (!open) return
-    const close = ({ target }: Event): void => {
-      if (!(target instanceof Element && target.closest('#tabs, .menu'))) setOpen(false)
-    }
-    const closeByKey = ({ key }: KeyboardEvent): void => {
-      if (key !== 'Escape') return
-      setOpen(false)
-      menu.current?.focus()
-    }
-    addEventListener('pointerdown', close)
-    addEventListener('keydown', closeByKey)
-    return () => {
-      removeEventListener('pointerdown', close)
-      removeEventListener('keydown', closeByKey)
-    }
-  }, [open])
+  useDismiss(
+    open,
+    () => setOpen(false),
+    menu,
+    (target) => target.closest('#tabs, .menu') !== null,
+  )
   return (
     <>
       <a class="skip" href="#main">

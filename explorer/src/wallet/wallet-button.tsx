@@ -3,6 +3,7 @@ import { Link } from 'wouter-preact'
 import { useChains } from '../api/chains.ts'
 import { createStore, useStore } from '../api/store.ts'
 import { Copy } from '../parts/copy.tsx'
+import { useDismiss } from '../parts/dismiss.ts'
 import { announcedWallets, walletsOf } from './discovery.ts'
 import type { BrowserWallet } from './provider.ts'
 import { type Connected, connect, disconnect, startWallets, useSession } from './session.ts'
@@ -77,23 +78,12 @@ export const WalletButton = () => {
   const { state } = session
   useEffect(startWallets, [])
   useEffect(() => menu.set(false), [state === 'connected'])
-  useEffect(() => {
-    if (!open) return
-    const close = (event: Event): void => {
-      if (!place.current?.contains(event.target as Node)) menu.set(false)
-    }
-    const closeByKey = (event: KeyboardEvent): void => {
-      if (event.key !== 'Escape') return
-      menu.set(false)
-      button.current?.focus()
-    }
-    addEventListener('pointerdown', close)
-    addEventListener('keydown', closeByKey)
-    return () => {
-      removeEventListener('pointerdown', close)
-      removeEventListener('keydown', closeByKey)
-    }
-  }, [open])
+  useDismiss(
+    open,
+    () => menu.set(false),
+    button,
+    (target) => place.current?.contains(target) === true,
+  )
   return (
     <div class="wallet" ref={place}>
       <button
