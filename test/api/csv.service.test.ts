@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { get as request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { formatUnits } from 'viem'
+import { formatUnits, zeroAddress } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { unavailable } from '../../src/lib/errors.ts'
@@ -234,6 +234,15 @@ test.each([
   )
   expect(reads).toBe(3)
   expect((await received('/activity?format=csv')).isWhole).toBe(true)
+})
+
+test('the file has the wallet and the time in its name, and not a list of wallets', async () => {
+  const [wallet, other] = [zeroAddress, '0x1111111111111111111111111111111111111111']
+  const nameOf = async (path: string) => (await inject(`${path}&format=csv`)).headers['content-disposition']
+  expect(await nameOf(`/activity?wallet=${wallet}&to=2026-09-30T00:00:00Z`)).toBe(
+    `attachment; filename="activity-${wallet}-2026-09-30T000000Z.csv"`,
+  )
+  expect(await nameOf(`/hedge/deposits?wallet=${wallet},${other}`)).toBe('attachment; filename="deposits.csv"')
 })
 
 test('a failure of the first page is an error as for JSON', async () => {

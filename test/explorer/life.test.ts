@@ -7,6 +7,7 @@ import {
   outcomeText,
   positionLife,
   positionText,
+  resultOf,
   stillToClaim,
 } from '../../explorer/src/text/life.ts'
 
@@ -204,6 +205,14 @@ describe('the life of a deposit', () => {
       at: null,
       detail: 'The wallet received 4,000 USDC.',
     })
+  })
+
+  it('has one result of its premiums and of what payouts took', () => {
+    const of = { amount: 5_000_000000n, premiumsEarned: 250_000000n }
+    expect(resultOf(of, 5_000_000000n)).toEqual({ amount: 250_000000n, share: 50_000n })
+    expect(resultOf(of, 4_000_000000n)).toEqual({ amount: -750_000000n, share: -150_000n })
+    expect(resultOf(of, 0n)).toEqual({ amount: -4_750_000000n, share: -950_000n })
+    expect([resultOf(of, null), resultOf(of, undefined)]).toEqual([undefined, undefined])
   })
 
   it('has at most some hundred points in its series', () => {

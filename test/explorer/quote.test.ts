@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises'
+import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
 import { bodyOf, rangeOf, readFields } from '../../explorer/src/act/actions.ts'
 import { changedValues, inputTime, type Values } from '../../explorer/src/act/fields.ts'
-import { explanationOf, priceRows } from '../../explorer/src/quote/engine-values.ts'
+import { explanationOf, priceRows, unsignedText } from '../../explorer/src/quote/engine-values.ts'
 import {
   cautions,
   chartRange,
@@ -12,6 +13,7 @@ import {
   keyText,
   quoteFields,
 } from '../../explorer/src/quote/range.ts'
+import { createChainTimes } from '../../src/pricing/chain-times.ts'
 
 type Schema = { readonly properties?: Readonly<Record<string, Schema>> }
 
@@ -112,4 +114,36 @@ describe('the breakdown of a quote', () => {
 it('a value that is taken back leaves the first value of the page', () => {
   const changed = changedValues({ underlying: 'USD/MXN', strike: '19' }, { underlying: 'EUR/USD', strike: undefined })
   expect({ strike: 'first', ...changed }).toEqual({ strike: 'first', underlying: 'EUR/USD' })
+})
+
+describe('why a quote is not signed', () => {
+  /** The engine's reason for a chain whose newest block is `ahead` seconds older than the clock; null for no block. */
+  const reasonOf = async (ahead: number | null, others: readonly number[] = []): Promise<string> => {
+    const heads = [ahead, ...others].map((seconds, at) => ({
+      chainId: [8453, 56][at] ?? 0,
+      diamond: '0x1111111111111111111111111111111111111111' as const,
+      headTime: async () => {
+        if (seconds === null) throw new Error('out of reach')
+        return BigInt(1_000_000 - seconds)
+      },
+    }))
+    const now = () => 1_000_000_000
+    const times = createChainTimes({ deployments: heads, now, log: pino({ level: 'silent' }) })
+    await times.readNewestBlocks()
+    return times.of(8453).reason ?? ''
+  }
+
+  it('is in the words of a person who does not run the engine', async () => {
+    const apart = /^The clock of the engine and the time of the chain are too far apart/
+    for (const reason of [await reasonOf(-86_400), await reasonOf(60), await reasonOf(60, [0])])
+      expect([reason, unsignedText(reason)]).toEqual([expect.stringMatching(/./), expect.stringMatching(apart)])
+    expect(unsignedText(await reasonOf(null))).toBe('The engine reaches no node of this chain at present.')
+  })
+
+  it('is that of the engine where there are no other words', () => {
+    expect(unsignedText('the rates of USD/XYZ are old')).toBe(
+      'The engine does not sign it: the rates of USD/XYZ are old.',
+    )
+    expect(unsignedText(undefined)).toBe('The engine does not sign it: it gives no reason.')
+  })
 })

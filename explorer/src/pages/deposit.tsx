@@ -12,7 +12,7 @@ import { Account, Amount, Share, Transaction } from '../parts/values.tsx'
 import { eventStates } from '../parts/wallet-tables.tsx'
 import { shareText, toNumber } from '../text/amount.ts'
 import { claimPath } from '../text/claims.ts'
-import { depositLife, depositText, intervalOf } from '../text/life.ts'
+import { depositLife, depositText, intervalOf, resultOf } from '../text/life.ts'
 import { chainText, conditionText } from '../text/terms.ts'
 import { timeText } from '../text/time.ts'
 
@@ -88,6 +88,7 @@ const Page = ({ deposit, event }: Of) => {
   const activity = [...(own.data?.data ?? []), ...(settlement.data?.data ?? [])]
   const [word, tone] = depositState(deposit, event)
   const withdrawn = activity.find(({ type }) => type === 'capital.withdrawn')?.netAmount ?? null
+  const result = resultOf(deposit, deposit.withdrawn ? withdrawn : valuation?.capital)
   return (
     <>
       <p class="crumbs">
@@ -126,14 +127,20 @@ const Page = ({ deposit, event }: Of) => {
         <Tile name="Premiums claimed">
           <Amount value={deposit.premiumsClaimed} of={deposit} />
         </Tile>
-        {valuation && (
-          <Tile
-            name={event.settledAt === 0 ? 'Yield so far' : 'Yield'}
-            note={valuation.yieldPerYear !== null && `${shareText(valuation.yieldPerYear)} if repeated all year`}
-          >
-            <Share value={valuation.yield} />
-          </Tile>
-        )}
+        {event.settledAt === 0
+          ? valuation && (
+              <Tile
+                name="Yield so far"
+                note={valuation.yieldPerYear !== null && `${shareText(valuation.yieldPerYear)} if repeated all year`}
+              >
+                <Share value={valuation.yield} />
+              </Tile>
+            )
+          : result !== undefined && (
+              <Tile name="Result" note={`${shareText(result.share)} of the deposit, before fees`}>
+                <Amount value={result.amount} of={deposit} />
+              </Tile>
+            )}
       </div>
       <div class="columns">
         <Series deposit={deposit} event={event} />

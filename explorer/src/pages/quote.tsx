@@ -13,9 +13,9 @@ import { Pill, Tile } from '../parts/facts.tsx'
 import { Empty, Loading, Problem, Read } from '../parts/state.tsx'
 import { Amount, Rate } from '../parts/values.tsx'
 import { Breakdown } from '../quote/breakdown.tsx'
+import { unsignedText } from '../quote/engine-values.ts'
 import { cautions, chartRange, createLink, firstExpiry, firstRange, quoteFields, spotRequest } from '../quote/range.ts'
 import { exactShare } from '../text/amount.ts'
-import { chainText } from '../text/terms.ts'
 import { timeText } from '../text/time.ts'
 import { useSession } from '../wallet/session.ts'
 import { chooseWallet } from '../wallet/wallet-button.tsx'
@@ -40,7 +40,7 @@ const Signature = ({ quote, isConnected }: { readonly quote: Quote; readonly isC
     <p>
       <Pill tone={isConnected ? 'warn' : 'plain'}>not signed</Pill>{' '}
       {isConnected ? (
-        <>The engine does not sign it: {chainText(breakdown.attestation?.reason ?? 'it gives no reason', 300)}.</>
+        unsignedText(breakdown.attestation?.reason ?? undefined)
       ) : (
         <>
           A quote is signed for the wallet that creates the event.{' '}

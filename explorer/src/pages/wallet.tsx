@@ -152,7 +152,8 @@ const Section = ({ title, csv, children }: SectionProps) => (
 
 const Holdings = ({ address, moment, all, portfolio }: Of & { readonly portfolio: Portfolio }) => {
   const { positions, deposits, events, claimables, totals } = portfolio
-  const csvOf = (path: string): string => serviceUrl + urlOf(path, { wallet: address, at: moment?.at, format: 'csv' })
+  const csvOf = (path: string, include: string): string =>
+    serviceUrl + urlOf(path, { wallet: address, at: moment?.at, include, format: 'csv' })
   return (
     <>
       <Gaps portfolio={portfolio} />
@@ -170,10 +171,10 @@ const Holdings = ({ address, moment, all, portfolio }: Of & { readonly portfolio
           <p class="notice">The wallet can claim more than is listed here. The totals have the sums of all.</p>
         )}
       </Section>
-      <Section title="Positions" csv={csvOf('/v1/hedge/positions')}>
+      <Section title="Positions" csv={csvOf('/v1/hedge/positions', 'event')}>
         {positions.length === 0 ? <Empty>No positions.</Empty> : <WalletPositions rows={positions} />}
       </Section>
-      <Section title="Deposits" csv={csvOf('/v1/hedge/deposits')}>
+      <Section title="Deposits" csv={csvOf('/v1/hedge/deposits', 'event,valuation')}>
         {deposits.length === 0 ? <Empty>No deposits.</Empty> : <WalletDeposits rows={deposits} />}
       </Section>
       {events.length > 0 && (

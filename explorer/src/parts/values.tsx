@@ -47,16 +47,9 @@ export const Rate = ({ value, derived = false }: RateProps) => (
   </span>
 )
 
-type ShareProps = {
-  /** 1e6 fixed point of one. */
-  readonly value: bigint
-  /** What a title has in addition. */
-  readonly note?: string
-}
-
-/** A share as a percentage, with the exact one as its title. */
-export const Share = ({ value, note = '' }: ShareProps) => (
-  <span class="amount" title={`${exactAmount(value, 4)} %${note}`}>
+/** A share (1e6 fixed point of one) as a percentage, with the exact one as its title. */
+export const Share = ({ value }: { readonly value: bigint }) => (
+  <span class="amount" title={`${exactAmount(value, 4)} %`}>
     {shareText(value)}
   </span>
 )

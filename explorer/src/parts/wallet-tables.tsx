@@ -1,6 +1,5 @@
 import type { Schemas } from 'fx-protection-client'
 import { Link } from 'wouter-preact'
-import { exactAmount } from '../text/amount.ts'
 import { chainText, conditionText } from '../text/terms.ts'
 import { dateText } from '../text/time.ts'
 import { chainColumn } from './chain.tsx'
@@ -30,10 +29,6 @@ const Event = ({ row: { chainId, eventId, event } }: { readonly row: Of }) => (
   </Link>
 )
 
-/** The yield of a year with the pace of the time so far, which is only a comparison: no event lasts that long. */
-const perYearText = (perYear: bigint | null): string =>
-  perYear === null ? '' : `; ${exactAmount(perYear, 4)} % if repeated all year`
-
 const positions: readonly Column<Position>[] = [
   { title: 'Position', cell: ({ chainId, id }) => <Link href={`/position/${chainId}/${id}`}>{id}</Link> },
   { title: 'Event', cell: (row) => <Event row={row} /> },
@@ -62,9 +57,9 @@ const deposits: readonly Column<Deposit>[] = [
   },
   { title: 'At risk', number: true, cell: (row) => row.valuation && <Amount value={row.valuation.atRisk} of={row} /> },
   {
-    title: 'Yield so far',
+    title: 'Premiums earned',
     number: true,
-    cell: ({ valuation }) => valuation && <Share value={valuation.yield} note={perYearText(valuation.yieldPerYear)} />,
+    cell: (row) => <Amount value={row.premiumsEarned} of={row} />,
   },
   {
     title: 'State',

@@ -95,3 +95,19 @@ const explanations: Readonly<Record<string, string>> = {
 /** What a value means; undefined for one that is new. */
 export const explanationOf = (key: string): string | undefined =>
   Object.hasOwn(explanations, key) ? explanations[key] : undefined
+
+/** Reasons of the engine in the words of a person who has no part in running it. */
+const unsigned: readonly (readonly [reason: RegExp, text: string])[] = [
+  [/no signing key/, 'This engine has no key, so that its prices are advisory.'],
+  [
+    /^the engine's clock is|^the newest block of chain \d+ is/,
+    "The clock of the engine and the time of the chain are too far apart for a signature. In the sandbox this is so once the chain's time was moved forward: start it again to get signed quotes.",
+  ],
+  [/^no node of chain|^the engine has no node/, 'The engine reaches no node of this chain at present.'],
+  [/^the engine is not configured for chain/, 'The engine does not sign quotes for this chain.'],
+]
+
+/** Why a quote is not signed, as a sentence. `reason` is the engine's. */
+export const unsignedText = (reason: string | undefined): string =>
+  unsigned.find(([pattern]) => pattern.test(reason ?? ''))?.[1] ??
+  `The engine does not sign it: ${chainText(reason ?? 'it gives no reason', 300)}.`

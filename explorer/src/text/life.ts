@@ -170,3 +170,16 @@ export const intervalOf = (age: number): 'hour' | 'day' | 'week' => {
   if (age < 4 * 86_400) return 'hour'
   return age < 400 * 86_400 ? 'day' : 'week'
 }
+
+/**
+ * What a deposit of a settled event brought or cost, before fees: its premiums less what payouts took of its capital, in
+ * units of its token and as a share of the deposit (1e6 fixed point of one). `capital` is what is left of its capital.
+ */
+export const resultOf = (
+  { amount, premiumsEarned }: Pick<Deposit, 'amount' | 'premiumsEarned'>,
+  capital: bigint | null | undefined,
+): { readonly amount: bigint; readonly share: bigint } | undefined => {
+  if (capital == null) return undefined
+  const result = capital + premiumsEarned - amount
+  return { amount: result, share: (result * 1_000_000n) / amount }
+}

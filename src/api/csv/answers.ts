@@ -40,6 +40,15 @@ export const chooseFormat: preValidationHookHandler = (request, _, done) => {
   done()
 }
 
+/** The name of the file of a list: with the wallet and the times that the request names, `positions-0x1234…-2026-09-30`. */
+const fileNameOf = ({ name }: Table, url: string): string => {
+  const given = new URLSearchParams(url.split('?')[1])
+  const parts = ['wallet', 'from', 'to', 'at'].flatMap((field) => given.get(field) ?? [])
+  // A list of wallets is too long for a name.
+  const short = parts.filter((part) => !part.includes(',')).map((part) => part.replace(/[^\w-]/g, '').slice(0, 42))
+  return [name, ...short].join('-')
+}
+
 /** An error for the log of the framework, which has the causes of errors too: those may contain a node's URL. */
 const withoutCause = (fault: unknown): unknown => (fault instanceof ServiceError ? new Error(fault.message) : fault)
 
@@ -90,7 +99,7 @@ export const createCsvAnswers = ({ capacity, limit, pageRows = MAX_ROWS }: Deps)
         ...freshnessHeaders(first.freshness),
         ...(first.rows.length >= most && linkHeader(request.url, first.meta.nextCursor)),
         'content-type': 'text/csv; charset=utf-8; header=present',
-        'content-disposition': `attachment; filename="${table.name}.csv"`,
+        'content-disposition': `attachment; filename="${fileNameOf(table, request.url)}.csv"`,
         'cache-control': 'no-store',
       })
       // The framework reads the whole body of a response without one.
