@@ -1,7 +1,7 @@
 import type { Range } from 'fx-protection-client'
 import type { Token } from '../parts/values.tsx'
 import { useWidth } from '../parts/width.ts'
-import { compactAmount, rateText, toNumber } from '../text/amount.ts'
+import { compactAmount, derivedRateText, rateText, toNumber } from '../text/amount.ts'
 import type { Payoff } from './payoff.ts'
 import { scaleOf, ticksOf } from './scale.ts'
 
@@ -10,6 +10,8 @@ const LEFT = 56
 const RIGHT = 16
 const TOP = 28
 const BOTTOM = 56
+
+const BREAK_EVEN = 'break-even'
 
 /** The middle of a label, so that the label is inside of the chart. */
 const inside = (x: number, width: number): number => Math.min(width - 60, Math.max(60, x))
@@ -42,7 +44,7 @@ export const PayoffChart = ({ event, payoff, token, settledAt = null, rateName =
   const marks = [
     { name: 'strike', rate: event.strike },
     ...(event.payoutCap === 0n ? [] : [{ name: 'cap', rate: event.payoutCap }]),
-    ...(payoff.breakEven === null ? [] : [{ name: 'break-even', rate: payoff.breakEven }]),
+    ...(payoff.breakEven === null ? [] : [{ name: BREAK_EVEN, rate: payoff.breakEven }]),
     { name: settledAt === null ? rateName : 'settled', rate: settledAt ?? event.initialRate },
   ]
     .filter(({ rate }) => rate >= first && rate <= last)
@@ -67,10 +69,10 @@ export const PayoffChart = ({ event, payoff, token, settledAt = null, rateName =
           data-points={points.map(({ rate, payout }) => `${rate}:${payout}`).join(' ')}
         />
         {marks.map(({ name, rate }, row) => (
-          <g key={name} class={`mark ${name === 'break-even' ? 'accent' : ''}`}>
+          <g key={name} class={`mark ${name === BREAK_EVEN ? 'accent' : ''}`}>
             <line x1={at(rate)} x2={at(rate)} y1={TOP - 4} y2={HEIGHT - BOTTOM} />
             <text x={inside(at(rate), width)} y={HEIGHT - BOTTOM + 16 * (1 + (row % 3))} text-anchor="middle">
-              {name} {rateText(rate)}
+              {name} {name === BREAK_EVEN ? derivedRateText(rate) : rateText(rate)}
             </text>
           </g>
         ))}

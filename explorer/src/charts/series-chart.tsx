@@ -52,7 +52,7 @@ export const SeriesChart = ({ label, times, lines, height = 220, clock = false }
           legend: { show: false },
           tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1_000), 'Etc/UTC'),
           axes: [
-            { ...axis, values: (_, ticks) => ticks.map(shortText) },
+            { ...axis, space: clock ? 90 : 50, values: (_, ticks) => ticks.map(shortText) },
             { ...axis, size: 56, values: (_, ticks) => ticks.map(compact) },
           ],
           scales: {

@@ -4,12 +4,12 @@ import { useChainName } from '../api/chains.ts'
 import { useApi } from '../api/queries.ts'
 import { SeriesChart } from '../charts/series-chart.tsx'
 import { ChainName } from '../parts/chain.tsx'
-import { Facts, Pill, Tile, type Tone } from '../parts/facts.tsx'
+import { Facts, Pill, Tile } from '../parts/facts.tsx'
+import { depositState } from '../parts/holdings.tsx'
 import { Empty, Read } from '../parts/state.tsx'
 import { Timeline } from '../parts/timeline.tsx'
 import { useTitle } from '../parts/title.ts'
 import { Account, Amount, Share, Transaction } from '../parts/values.tsx'
-import { eventStates } from '../parts/wallet-tables.tsx'
 import { shareText, toNumber } from '../text/amount.ts'
 import { claimPath } from '../text/claims.ts'
 import { depositLife, depositText, intervalOf, resultOf } from '../text/life.ts'
@@ -70,12 +70,6 @@ const Actions = ({ deposit: { chainId, id, lp, premiumsEarned, premiumsClaimed, 
   )
 }
 
-/** The state of a deposit in words. */
-const depositState = ({ withdrawn }: Deposit, event: Of['event']): readonly [word: string, tone: Tone] => {
-  if (withdrawn) return ['withdrawn', 'plain']
-  return event.settledAt === 0 ? eventStates[event.state] : ['can be withdrawn', 'warn']
-}
-
 const Page = ({ deposit, event }: Of) => {
   const { chainId, id, eventId, valuation } = deposit
   const chain = useChainName(chainId)
@@ -86,7 +80,7 @@ const Page = ({ deposit, event }: Of) => {
   })
   const settlement = useApi('/v1/activity', { chainId, eventId, limit: 10, type: 'event.settled' })
   const activity = [...(own.data?.data ?? []), ...(settlement.data?.data ?? [])]
-  const [word, tone] = depositState(deposit, event)
+  const [word, tone] = depositState(deposit.withdrawn, event.state)
   const withdrawn = activity.find(({ type }) => type === 'capital.withdrawn')?.netAmount ?? null
   const result = resultOf(deposit, deposit.withdrawn ? withdrawn : valuation?.capital)
   return (

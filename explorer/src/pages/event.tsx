@@ -118,7 +118,7 @@ const Page = ({ event }: Of) => {
       <EventRows
         {...{ event, path: '/v1/hedge/deposits', title: 'Deposits', count: event.stats?.lpCount }}
         empty="There are no deposits."
-        table={(rows) => <DepositsTable rows={rows} />}
+        table={(rows) => <DepositsTable rows={rows} state={event.status === 0 ? 'open' : 'settled'} />}
       />
       <EventRows
         {...{ event, path: '/v1/activity', title: 'Activity', count: undefined }}

@@ -94,7 +94,9 @@ const Terms = ({ quote, range, notional, fees }: TermsProps) => {
         <Tile name="Rate today">
           <Rate value={range.initialRate} />
         </Tile>
-        <Tile name="Break-even at">{payoff.breakEven === null ? 'no rate' : <Rate value={payoff.breakEven} />}</Tile>
+        <Tile name="Break-even at">
+          {payoff.breakEven === null ? 'no rate' : <Rate value={payoff.breakEven} derived />}
+        </Tile>
       </div>
       <PayoffChart event={range} payoff={payoff} token={USD} rateName="today" />
     </>

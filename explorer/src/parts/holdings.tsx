@@ -1,4 +1,4 @@
-import type { Row } from 'fx-protection-client'
+import type { Row, Schemas } from 'fx-protection-client'
 import { Link } from 'wouter-preact'
 import { Pill, type Tone } from './facts.tsx'
 import { type Column, Table } from './table.tsx'
@@ -8,6 +8,7 @@ type Position = Row<'/v1/hedge/positions'>
 type Deposit = Row<'/v1/hedge/deposits'>
 
 type Status = Position['statusText']
+type EventState = Schemas['EventSummary']['state']
 
 /** The state of a position in words. */
 export const positionStates: Readonly<Record<Status, readonly [word: string, tone: Tone]>> = {
@@ -19,6 +20,17 @@ export const positionStates: Readonly<Record<Status, readonly [word: string, ton
   expired: ['expired', 'plain'],
   unknown: ['unknown', 'plain'],
 }
+
+const depositStates = {
+  open: ['in the pool', 'good'],
+  expired: ['waits for settlement', 'warn'],
+  settled: ['can be withdrawn', 'warn'],
+  triggered: ['can be withdrawn', 'warn'],
+} as const satisfies Readonly<Record<EventState, readonly [word: string, tone: Tone]>>
+
+/** The state of a deposit in words, by the state of its event. */
+export const depositState = (withdrawn: boolean, state: EventState): readonly [word: string, tone: Tone] =>
+  withdrawn ? ['withdrawn', 'plain'] : depositStates[state]
 
 const positionColumns: readonly Column<Position>[] = [
   { title: 'Position', cell: ({ chainId, id }) => <Link href={`/position/${chainId}/${id}`}>{id}</Link> },
@@ -36,7 +48,7 @@ const positionColumns: readonly Column<Position>[] = [
   { title: 'Bought', cell: ({ createdAt }) => createdAt !== null && <Time at={createdAt} /> },
 ]
 
-const depositColumns: readonly Column<Deposit>[] = [
+const depositColumns = (state: EventState): readonly Column<Deposit>[] => [
   { title: 'Deposit', cell: ({ chainId, id }) => <Link href={`/deposit/${chainId}/${id}`}>{id}</Link> },
   { title: 'Provider', cell: ({ lp }) => <Account address={lp} /> },
   { title: 'Capital', number: true, cell: (row) => <Amount value={row.amount} of={row} /> },
@@ -44,7 +56,10 @@ const depositColumns: readonly Column<Deposit>[] = [
   { title: 'Claimed', number: true, cell: (row) => <Amount value={row.premiumsClaimed} of={row} /> },
   {
     title: 'State',
-    cell: ({ withdrawn }) => <Pill tone={withdrawn ? 'plain' : 'good'}>{withdrawn ? 'withdrawn' : 'in the pool'}</Pill>,
+    cell: ({ withdrawn }) => {
+      const [word, tone] = depositState(withdrawn, state)
+      return <Pill tone={tone}>{word}</Pill>
+    },
   },
   { title: 'Deposited', cell: ({ createdAt }) => createdAt !== null && <Time at={createdAt} /> },
 ]
@@ -56,7 +71,7 @@ export const PositionsTable = ({ rows }: { readonly rows: readonly Position[] })
   <Table label="Positions" columns={positionColumns} rows={rows} keyOf={keyOf} />
 )
 
-/** Deposits of one event. */
-export const DepositsTable = ({ rows }: { readonly rows: readonly Deposit[] }) => (
-  <Table label="Deposits" columns={depositColumns} rows={rows} keyOf={keyOf} />
+/** Deposits of one event in a state. */
+export const DepositsTable = ({ rows, state }: { readonly rows: readonly Deposit[]; readonly state: EventState }) => (
+  <Table label="Deposits" columns={depositColumns(state)} rows={rows} keyOf={keyOf} />
 )

@@ -4,8 +4,8 @@ import { chainText, conditionText } from '../text/terms.ts'
 import { dateText } from '../text/time.ts'
 import { chainColumn } from './chain.tsx'
 import { stateOf } from './events-table.tsx'
-import { Pill, type Tone } from './facts.tsx'
-import { positionStates } from './holdings.tsx'
+import { Pill } from './facts.tsx'
+import { depositState, positionStates } from './holdings.tsx'
 import { type Column, Table } from './table.tsx'
 import { Amount, Share, Time } from './values.tsx'
 
@@ -13,14 +13,6 @@ type Position = Schemas['PositionRow']
 type Deposit = Schemas['DepositRow']
 type EventRow = Schemas['EventRow']
 type Of = { readonly chainId: number; readonly eventId: number; readonly event?: Schemas['EventSummary'] | undefined }
-
-/** The state of an event of a position or deposit in a word. */
-export const eventStates: Readonly<Record<Schemas['EventSummary']['state'], readonly [word: string, tone: Tone]>> = {
-  open: ['open', 'good'],
-  expired: ['waits for settlement', 'warn'],
-  settled: ['settled', 'plain'],
-  triggered: ['paid out', 'warn'],
-}
 
 const Event = ({ row: { chainId, eventId, event } }: { readonly row: Of }) => (
   <Link href={`/event/${chainId}/${eventId}`} class="name">
@@ -64,8 +56,7 @@ const deposits: readonly Column<Deposit>[] = [
   {
     title: 'State',
     cell: ({ withdrawn, event }) => {
-      if (withdrawn) return <Pill>withdrawn</Pill>
-      const [word, tone] = event === undefined ? (['in the pool', 'good'] as const) : eventStates[event.state]
+      const [word, tone] = depositState(withdrawn, event?.state ?? 'open')
       return <Pill tone={tone}>{word}</Pill>
     },
   },
