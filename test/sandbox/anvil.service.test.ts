@@ -77,3 +77,19 @@ test('a node resumed from a state file has the same blocks and continues in the 
   await createTestClient({ mode: 'anvil', transport: http(second.url) }).mine({ blocks: 1 })
   expect(Math.abs(Number((await second.client.getBlock()).timestamp) - Date.now() / 1000)).toBeLessThan(5)
 })
+
+test('a chain whose time was ahead of the clock does not go back when it is resumed', async () => {
+  const stateFile = join(dir, 'ahead.json')
+  const first = await start({ chainId: 56, stateFile })
+  const ahead = createTestClient({ mode: 'anvil', transport: http(first.url) })
+  await ahead.increaseTime({ seconds: 30 * 86_400 })
+  await ahead.mine({ blocks: 2 })
+  const saved = await first.client.getBlock()
+  await first.close()
+
+  const second = await start({ chainId: 56, stateFile })
+  await createTestClient({ mode: 'anvil', transport: http(second.url) }).mine({ blocks: 1 })
+  const next = await second.client.getBlock()
+  expect([next.number, next.parentHash]).toEqual([saved.number + 1n, saved.hash])
+  expect(Number(next.timestamp - saved.timestamp)).toSatisfy((seconds: number) => seconds > 0 && seconds < 60)
+})

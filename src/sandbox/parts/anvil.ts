@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs'
-import { mkdtemp, rename, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rename, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { createClient, hexToBytes, http, isHex, rpcSchema } from 'viem'
+import { z } from 'zod'
 import { OperatorError } from '../../lib/errors.ts'
 import { PortTakenError, reportsTaken } from '../../lib/port-taken.ts'
 import { TEST_ACCOUNTS, TEST_MNEMONIC } from '../../protocol/test-keys.ts'
@@ -70,6 +71,14 @@ type NodeCalls = [
 
 const unzip = promisify(gunzip)
 
+const SavedState = z.object({ block: z.object({ timestamp: z.coerce.number().int() }) })
+
+/** The time of the newest block of a saved chain, in Unix seconds. */
+const savedTime = async (stateFile: string): Promise<number> =>
+  SavedState.parse(JSON.parse(await readFile(stateFile, 'utf8'))).block.timestamp
+
+const clockNow = (): number => Math.floor(Date.now() / 1_000)
+
 /**
  * Starts a real Ethereum node on 127.0.0.1 and resolves when it answers. Throws a PortTakenError for a taken port, and
  * an Error with the node's last lines when it does not start.
@@ -79,6 +88,8 @@ const unzip = promisify(gunzip)
 export const startAnvil = async (options: AnvilOptions): Promise<Anvil> => {
   const { chainId, port = 0, portVariable = 'the port option', blockTime, genesisTimestamp, stateFile } = options
   const resumed = stateFile !== undefined && existsSync(stateFile)
+  // The time of a chain never goes back, also where its clock was moved ahead before it was saved.
+  const startTime = resumed ? Math.max(clockNow(), (await savedTime(stateFile)) + 1) : genesisTimestamp
   const command = anvilBinary()
   // Anvil moves older states from memory to disk, by default into the home directory, where a kill would leave them.
   const cache = await mkdtemp(join(tmpdir(), 'fx-anvil-'))
@@ -90,7 +101,7 @@ export const startAnvil = async (options: AnvilOptions): Promise<Anvil> => {
       ...['--mnemonic', TEST_MNEMONIC, '--accounts', String(TEST_ACCOUNTS), '--order', 'fifo', '--cache-path', cache],
       ...(blockTime === undefined ? [] : ['--mixed-mining', '--block-time', String(blockTime)]),
       ...(resumed ? ['--load-state', stateFile] : []),
-      ...(!resumed && genesisTimestamp !== undefined ? ['--timestamp', String(genesisTimestamp)] : []),
+      ...(startTime === undefined ? [] : ['--timestamp', String(startTime)]),
     ],
     env: { HOME: cache },
     stopSignal: 'SIGINT',
