@@ -50,7 +50,7 @@ export interface paths {
         };
         /**
          * Check readiness
-         * @description Returns 200 while the database answers, a worker reaches every chain, the lag of each index is within bounds, and the process is not about to stop. Otherwise returns 503 with the reason.
+         * @description Returns 200 with `ok` while the database answers, a worker reaches every chain, and the lag of each index is within bounds. A process that was ready stays it, with `degraded` and the problems, as long as an index is ready or a node answers. Returns 503 with the reason before, when neither is so, and when the process is about to stop.
          */
         get: operations["getReadyz"];
         put?: never;
@@ -4564,11 +4564,11 @@ export interface operations {
                         /** @description The result */
                         data: {
                             /**
-                             * @description State of the service
-                             * @constant
+                             * @description `degraded`: lists of some chains, or of all, are out of reach, and single records are not
+                             * @enum {string}
                              */
-                            status: "ok";
-                            /** @description The chains, in the order of the configuration */
+                            status: "ok" | "degraded";
+                            /** @description The chains whose index is ready */
                             chains: {
                                 /** @description Chain id of EIP-155 */
                                 chainId: number;
@@ -4577,6 +4577,8 @@ export interface operations {
                                 /** @description How far the index is behind the chain */
                                 lagSeconds: number;
                             }[];
+                            /** @description Why the others are not; empty when all are */
+                            problems: string[];
                         };
                     };
                 };

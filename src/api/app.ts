@@ -13,6 +13,7 @@ import type { ChangesSources } from '../reads/feeds/changes.ts'
 import type { SettlementSources } from '../reads/feeds/settlements.ts'
 import type { FinalityCache } from '../reads/freshness/finality.ts'
 import { createWaits } from '../reads/freshness/waits.ts'
+import { createAvailability, showAvailability } from '../reads/health/availability.ts'
 import { openEvents } from '../reads/lists/open-events.ts'
 import type { ListSources } from '../reads/lists/sources.ts'
 import type { ReadSources } from '../reads/read.ts'
@@ -190,7 +191,9 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
     feesOf: async (chainId) => (await app.inject(`/v1/hedge/fees?chainId=${chainId}`)).json().data,
     explorer,
   })
-  await app.register(healthRoutes, { sources, draining })
+  const availability = createAvailability(sources)
+  showAvailability(metrics, availability)
+  await app.register(healthRoutes, { availability, draining })
   await app.register(statusRoutes, { sources, isLimitShared: () => options.limitStore?.outages.isDown() !== true })
   await app.register(changelogRoutes, { prefix: '/v1', explorer })
   await app.register(docsRoutes, { explorer, mcp: options.mcp })

@@ -6,7 +6,7 @@ import { measureChains } from '../chain/metrics.ts'
 import { environments } from '../config/environments.ts'
 import { type ConfigOf, load } from '../config/load.ts'
 import { appOf, identityOf, metricsOf, poolOf, pricingOf, secretsOf } from '../config/parts.ts'
-import { measureDatabases } from '../db/metrics.ts'
+import { measureDatabases, showReplica } from '../db/metrics.ts'
 import { createReader } from '../db/reader.ts'
 import { defaultClaims } from '../identity/me.ts'
 import { createIdentity } from '../identity/verify.ts'
@@ -78,7 +78,8 @@ export const openApi = async (
   const database = openDatabase({ ...pool, name: 'reads', url }, closers)
   await requireVersionOf(database, log, closers)
   const copy = copyUrl === undefined ? undefined : openDatabase({ ...pool, name: 'copy', url: copyUrl }, closers)
-  const reader = copy === undefined ? database : createReader({ copy, origin: database, log })
+  const replica = copy && createReader({ copy, origin: database, log })
+  const reader = replica ?? database
   const changes = closers.add('changes', createChanges({ url, database: reader, log }), (it) => it.close())
   const ask = sendDemands(database)
   const chains = openChains(config, log, closers, (chainId) => ({
@@ -95,6 +96,7 @@ export const openApi = async (
   const sources = createSources({ chains, database, reader, changes, checks, lags, maxLagSeconds })
   measureChains(metrics, chains)
   measureDatabases(metrics, { reads: database, ...(copy && { copy }) })
+  if (replica) showReplica(metrics, replica.isReplicaUsed)
   showIndex(metrics, sources)
   const tracing = await openTracing(config.OTEL_EXPORTER_OTLP_ENDPOINT, closers)
   const limitStore = await openLimitStore(config, log, closers)

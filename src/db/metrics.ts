@@ -40,3 +40,14 @@ export const measureDatabases = (metrics: Metrics, pools: Readonly<Record<string
     },
   })
 }
+
+/** Shows whether reads use the replica. */
+export const showReplica = (metrics: Metrics, isUsed: () => boolean): void =>
+  show(metrics, () => isUsed(), [
+    {
+      name: 'fx_database_replica_used',
+      help: '1 while lists are read from the replica, 0 while they are read from the primary instead',
+      labels: [],
+      of: (used) => [[{}, Number(used)]],
+    },
+  ])

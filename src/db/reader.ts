@@ -16,22 +16,15 @@ const CATCH_UP_WITHIN_MS = 500
 /** The SQLSTATE with which a replica cancels a statement that conflicts with recovery. */
 const CONFLICT = '40001'
 
-/** The state of an empty database, which every database has reached. */
-const emptyState = [0n, 0n] as const
-
-/** The state of a database: its newest change, and the sum of its cursors' blocks, which rises between two changes. */
-const stateOf = async (database: Reader): Promise<readonly [bigint, bigint]> => {
-  const [[change, blocks] = []] = await database.rows({
-    name: 'state',
-    text: 'SELECT coalesce((SELECT last FROM change_counter), 0), coalesce((SELECT sum(block_number) FROM cursors), 0)',
-    values: [],
-  })
-  return [BigInt(change ?? 0), BigInt(blocks ?? 0)]
+/** The number of the newest change that a database has; 0 without one. */
+const newestChange = async (database: Reader): Promise<bigint> => {
+  const [[change] = []] = await database.rows({ name: 'newest', text: 'SELECT last FROM change_counter', values: [] })
+  return BigInt(change ?? 0)
 }
 
 /**
  * Reads from a replica that may lag behind its primary, and from the primary while the replica is out of reach. Reads
- * never go back in time: the replica is used again only after it has everything that was read from the primary, for
+ * never lose a change: the replica is used again only after it has every change that was read from the primary, for
  * which reads wait briefly (decision 18). Throws as a database does when both are out of reach.
  */
 export const createReader = (deps: {
@@ -40,7 +33,10 @@ export const createReader = (deps: {
   readonly log: Logger
   readonly returnAfterMs?: number
   readonly catchUpWithinMs?: number
-}): Reader => {
+}): Reader & {
+  /** Whether reads use the replica. */
+  readonly isReplicaUsed: () => boolean
+} => {
   const { copy, origin, log } = deps
   const { returnAfterMs = RETURN_AFTER_MS, catchUpWithinMs = CATCH_UP_WITHIN_MS } = deps
   /** When the replica failed; null while it is used. */
@@ -65,17 +61,16 @@ export const createReader = (deps: {
     return result
   }
 
-  const hasAll = async (wanted: readonly [bigint, bigint]): Promise<boolean> => {
-    const [change, blocks] = await stateOf(copy)
-    return change > wanted[0] || (change === wanted[0] && blocks >= wanted[1])
-  }
+  /** The change that the replica needs before it is used again. */
+  const wantedChange = async (): Promise<bigint> => (isAhead ? newestChange(origin) : 0n)
+  const hasAll = async (wanted: bigint): Promise<boolean> => (await newestChange(copy)) >= wanted
 
   /** Waits until reads of the primary are complete and the replica has what they returned, or it takes too long. */
   const catchUp = async (): Promise<void> => {
     const late = sleep(catchUpWithinMs).then(() => null)
     const inTime = <T>(work: Promise<T>): Promise<T | null> => Promise.race([work, late])
     if ((await inTime(Promise.all(pending))) === null) return
-    const wanted = isAhead ? await inTime(stateOf(origin)) : emptyState
+    const wanted = await inTime(wantedChange())
     for (let has: boolean | null = false; wanted !== null && !has; ) {
       has = await inTime(hasAll(wanted))
       if (has === null) return
@@ -90,7 +85,7 @@ export const createReader = (deps: {
     isTrying = true
     try {
       // Checked first without blocking reads, because most often the replica has not caught up yet.
-      if (!(await hasAll(isAhead ? await stateOf(origin) : emptyState))) return
+      if (!(await hasAll(await wantedChange()))) return
       catchingUp = catchUp()
       await catchingUp
     } catch (fault) {
@@ -130,5 +125,6 @@ export const createReader = (deps: {
   return {
     run: (query) => read((database) => database.run(query)),
     rows: (statement) => read((database) => database.rows(statement)),
+    isReplicaUsed: () => failedAt === null,
   }
 }

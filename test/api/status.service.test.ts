@@ -62,9 +62,12 @@ beforeEach(async () => {
   await beat(56)
 })
 
-const ready = async (): Promise<{ status: number; message: string | undefined }> => {
+/** What `/readyz` answers with 200. */
+const ready = async (): Promise<{ status: string; problems: string[] }> => {
   const response = await api.app.inject('/readyz')
-  return { status: response.statusCode, message: response.json().error?.message }
+  expect(response.statusCode).toBe(200)
+  const { status, problems } = response.json().data
+  return { status, problems }
 }
 
 const status = async (app = api) => {
@@ -82,30 +85,30 @@ const status = async (app = api) => {
 }
 
 describe('readiness', () => {
-  test('is given while a worker reaches both chains and the indexes are at their heads', async () => {
-    expect(await ready()).toEqual({ status: 200, message: undefined })
+  test('is complete while a worker reaches both chains and the indexes are at their heads', async () => {
+    expect(await ready()).toEqual({ status: 'ok', problems: [] })
   })
 
-  test('is refused for a worker that has not reached its chain for ten seconds, and returns with the next heartbeat', async () => {
+  test('is degraded for a worker that has not reached its chain for ten seconds, and returns with the next heartbeat', async () => {
     await run(`UPDATE heartbeats SET reported_at = now() - interval '9 seconds' WHERE chain_id = 56`)
-    expect((await ready()).status).toBe(200)
+    expect((await ready()).status).toBe('ok')
     await run(`UPDATE heartbeats SET reported_at = now() - interval '12 seconds' WHERE chain_id = 56`)
-    expect(await ready()).toEqual({ status: 503, message: 'the worker has not reached chain 56 for 12 s' })
+    expect(await ready()).toEqual({ status: 'degraded', problems: ['the worker has not reached chain 56 for 12 s'] })
     await beat(56)
-    expect((await ready()).status).toBe(200)
+    expect((await ready()).status).toBe('ok')
   })
 
-  test('is refused before the first heartbeat', async () => {
+  test('is degraded without a heartbeat', async () => {
     await run('DELETE FROM heartbeats WHERE chain_id = 8453')
-    expect(await ready()).toEqual({ status: 503, message: 'the worker has not reached chain 8453 yet' })
+    expect(await ready()).toEqual({ status: 'degraded', problems: ['the worker has not reached chain 8453 yet'] })
   })
 
   test('depends on the head that the worker saw, and sends no request to a node', async () => {
     const { number, hash, timestamp } = await indexed()
     await beat(8453, { head: { hash, number: number + 300n, timestamp: timestamp + 61n } })
-    expect(await ready()).toEqual({ status: 503, message: 'the index of chain 8453 is 61 s behind' })
+    expect(await ready()).toEqual({ status: 'degraded', problems: ['the index of chain 8453 is 61 s behind'] })
     await beat(8453, { head: { hash, number: number + 300n, timestamp: timestamp + 60n } })
-    expect((await ready()).status).toBe(200)
+    expect((await ready()).status).toBe('ok')
     expect(chainOf(api.sources.chains, 56).status().endpoints).toMatchObject([{ rank: 'unknown', height: null }])
   })
 })
@@ -169,9 +172,9 @@ describe('/status', () => {
     expect(alarms).toContainEqual(expect.stringContaining('positions 2 is missing in the index'))
   })
 
-  test('is a 200 while readiness is refused', async () => {
+  test('is a 200 while readiness is degraded', async () => {
     await run(`UPDATE heartbeats SET reported_at = now() - interval '12 seconds' WHERE chain_id = 8453`)
-    expect((await ready()).status).toBe(503)
+    expect((await ready()).status).toBe('degraded')
     expect((await status()).base).toMatchObject({ state: 'stuck', heartbeat: { ageSeconds: 12 } })
   })
 

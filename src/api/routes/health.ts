@@ -4,8 +4,9 @@ import type { WebhooksHealth } from '../../db/webhooks/endpoints.ts'
 import { isUnavailable, nullIfUnavailable, unavailable } from '../../lib/errors.ts'
 import { release } from '../../lib/root.ts'
 import { OfChain } from '../../protocol/chains.ts'
+import type { AvailabilityReader } from '../../reads/health/availability.ts'
 import type { Checks } from '../../reads/health/checks.ts'
-import { type HealthSources, readinessOf } from '../../reads/health/health.ts'
+import type { HealthSources } from '../../reads/health/health.ts'
 import type { Lags } from '../../reads/health/lags.ts'
 import { ChainStatus, chainStatus } from '../../reads/health/status.ts'
 import { WebhooksStatus, webhookAlarms, webhooksStatus } from '../../reads/health/webhooks.ts'
@@ -13,14 +14,19 @@ import { envelope, type Operation, route } from '../operation.ts'
 
 const Live = z.object({ status: z.literal('ok') })
 const Ready = z.object({
-  status: z.literal('ok'),
-  chains: z.array(
-    z.object({
-      chainId: OfChain,
-      indexedBlock: z.int().nonnegative(),
-      lagSeconds: z.int().nonnegative(),
-    }),
-  ),
+  status: z.enum(['ok', 'degraded']).meta({
+    description: '`degraded`: a part of the service is out of reach or out of date',
+  }),
+  chains: z
+    .array(
+      z.object({
+        chainId: OfChain,
+        indexedBlock: z.int().nonnegative(),
+        lagSeconds: z.int().nonnegative(),
+      }),
+    )
+    .meta({ description: 'The chains whose index is ready' }),
+  problems: z.array(z.string()).meta({ description: 'Why the others are not; empty when all are' }),
 })
 
 const unlimited = (operation: Operation, data: z.ZodType) => {
@@ -28,13 +34,10 @@ const unlimited = (operation: Operation, data: z.ZodType) => {
   return { schema, config: { ...config, unlimited: true } } as const
 }
 
-type Options = { readonly sources: HealthSources; readonly draining: AbortSignal }
+type Options = { readonly availability: AvailabilityReader; readonly draining: AbortSignal }
 
-/**
- * `/livez`: the process answers. `/readyz`: the database answers, a worker reaches every chain, the lag of each index
- * is within bounds, and `draining` has not aborted. Neither sends a request to a node.
- */
-export const healthRoutes: FastifyPluginAsync<Options> = async (app, { sources, draining }) => {
+/** `/livez`: the process answers. `/readyz`: it can do something useful, and `draining` has not aborted. */
+export const healthRoutes: FastifyPluginAsync<Options> = async (app, { availability, draining }) => {
   const live: Operation = {
     tag: 'Service',
     summary: 'Check liveness',
@@ -46,16 +49,14 @@ export const healthRoutes: FastifyPluginAsync<Options> = async (app, { sources, 
     tag: 'Service',
     summary: 'Check readiness',
     description:
-      'Returns 200 while the database answers, a worker reaches every chain, the lag of each index is within bounds, and the process is not about to stop. Otherwise returns 503 with the reason.',
+      'Returns 200 with `ok` while the database answers, a worker reaches every chain, and the lag of each index is within bounds. A process that was ready stays it, with `degraded` and the problems, as long as the database or a node answers. Returns 503 with the reason before, when neither is so, and when the process is about to stop.',
   }
   // Load balancers poll this route. A 503 is not logged: alarms and metrics have the reason.
   app.get('/readyz', { ...unlimited(ready, Ready), logLevel: 'error' }, async () => {
     if (draining.aborted) throw unavailable('this process is about to stop')
-    const chains = [...sources.chains.keys()].map(async (chainId) => {
-      const { indexedBlock, lagSeconds } = await readinessOf(sources, chainId)
-      return { chainId, indexedBlock: Number(indexedBlock), lagSeconds }
-    })
-    return { data: { status: 'ok', chains: await Promise.all(chains) } }
+    const { state, chains, problems } = await availability.read()
+    if (state === 'unavailable') throw unavailable(problems.join('; '))
+    return { data: { status: state, chains, problems } }
   })
 }
 

@@ -2,6 +2,8 @@ import { expect, test } from 'vitest'
 import { healthRoutes, statusRoutes } from '../../../src/api/routes/health.ts'
 import { landingRoutes } from '../../../src/api/routes/landing.ts'
 import { unavailable } from '../../../src/lib/errors.ts'
+import { createMetrics } from '../../../src/lib/observe/metrics.ts'
+import { createAvailability, showAvailability } from '../../../src/reads/health/availability.ts'
 import { blockAt } from '../../support/fake-changes.ts'
 import { openRoutes } from './route-app.ts'
 
@@ -14,40 +16,94 @@ const healthy = {
 const openSources = () => {
   const health: Record<number, () => Promise<unknown>> = { 8453: async () => healthy, 56: async () => healthy }
   const calls: string[] = []
+  const nodes: Record<number, readonly string[]> = {}
   const chainOf = (chainId: number) => ({
     deployment: { chainId, name: `chain ${chainId}`, startBlock: 0n },
     refresh: async () => void calls.push(`refresh ${chainId}`),
     status: () => {
       calls.push(`status ${chainId}`)
-      return { endpoints: [{ height: null }] }
+      return { endpoints: (nodes[chainId] ?? []).map((rank) => ({ rank, height: null })) }
     },
   })
   const chains = new Map([8453, 56].map((chainId) => [chainId, chainOf(chainId)]))
   const sources = { chains, healthOf: (chainId: number) => health[chainId]?.(), maxLagSeconds: 5 }
-  return { sources: sources as never, health, calls }
+  return { sources: sources as never, health, calls, nodes }
 }
 
 const openHealth = async () => {
-  const { sources, health } = openSources()
+  const { sources, health, nodes, calls } = openSources()
   const draining = new AbortController()
-  const app = await openRoutes((it) => it.register(healthRoutes, { sources, draining: draining.signal }))
+  const availability = createAvailability(sources, { patienceMs: 50 })
+  const metrics = createMetrics()
+  showAvailability(metrics, availability)
+  const app = await openRoutes((it) => it.register(healthRoutes, { availability, draining: draining.signal }))
   const ask = async (url: string) => {
     const { statusCode, body } = await app.inject(url)
     return [statusCode, JSON.parse(body).data ?? JSON.parse(body).error.message]
   }
-  return { app, ask, health, draining }
+  return { app, ask, health, draining, nodes, calls, metrics }
 }
+
+const chains = [8453, 56].map((chainId) => ({ chainId, indexedBlock: 50, lagSeconds: 2 }))
+const lagging = async () => ({ ...healthy, heartbeat: { ...healthy.heartbeat, head: blockAt(56) } })
+const outOfReach = () => Promise.reject(unavailable('the database is out of reach'))
 
 test('a process is ready while the worker reaches every chain and no index lags', async () => {
   const { ask, health } = await openHealth()
-  const chains = [8453, 56].map((chainId) => ({ chainId, indexedBlock: 50, lagSeconds: 2 }))
-  expect(await ask('/readyz')).toEqual([200, { status: 'ok', chains }])
+  expect(await ask('/readyz')).toEqual([200, { status: 'ok', chains, problems: [] }])
   health[56] = async () => ({ ...healthy, heartbeat: { ...healthy.heartbeat, head: blockAt(55) } })
-  expect((await ask('/readyz'))[0]).toBe(200)
-  health[56] = async () => ({ ...healthy, heartbeat: { ...healthy.heartbeat, head: blockAt(56) } })
+  expect((await ask('/readyz'))[1].status).toBe('ok')
+  health[56] = lagging
+  expect(await ask('/readyz')).toEqual([
+    200,
+    { status: 'degraded', chains: chains.slice(0, 1), problems: ['the index of chain 56 is 6 s behind'] },
+  ])
+})
+
+test('a process is not ready before all of its indexes were', async () => {
+  const { ask, health, nodes } = await openHealth()
+  nodes[8453] = ['ok']
+  health[56] = lagging
   expect(await ask('/readyz')).toEqual([503, 'the index of chain 56 is 6 s behind'])
-  health[56] = () => Promise.reject(unavailable('the database is out of reach'))
-  expect(await ask('/readyz')).toEqual([503, 'the database is out of reach'])
+  health[56] = async () => healthy
+  expect((await ask('/readyz'))[0]).toBe(200)
+  health[56] = lagging
+  expect((await ask('/readyz'))[0]).toBe(200)
+})
+
+test('without an index, a process that was ready is degraded while a node answers, and unavailable without one', async () => {
+  const { ask, health, nodes, calls, metrics } = await openHealth()
+  const shown = async () => (await metrics.metrics()).match(/(?<=fx_availability\{state=")\w+(?="\} 1)/)?.[0]
+  await ask('/readyz')
+  expect([calls, await shown()]).toEqual([[], 'ok'])
+  health[8453] = outOfReach
+  health[56] = () => new Promise(() => {})
+  const problems = ['the database is out of reach', 'the database has not answered for 0.05 s']
+  expect(await ask('/readyz')).toEqual([503, problems.join('; ')])
+  expect(await shown()).toBe('unavailable')
+  for (const rank of ['unknown', 'paused', 'stale']) {
+    nodes[56] = [rank]
+    expect((await ask('/readyz'))[0]).toBe(503)
+  }
+  nodes[56] = ['paused', 'ok']
+  expect(await ask('/readyz')).toEqual([200, { status: 'degraded', chains: [], problems }])
+  expect([calls.slice(0, 2), await shown()]).toEqual([['refresh 8453', 'refresh 56'], 'degraded'])
+})
+
+test('an index that lags serves its lists, also without a node', async () => {
+  const { ask, health, calls } = await openHealth()
+  await ask('/readyz')
+  health[8453] = outOfReach
+  health[56] = lagging
+  const problems = ['the database is out of reach', 'the index of chain 56 is 6 s behind']
+  expect(await ask('/readyz')).toEqual([200, { status: 'degraded', chains: [], problems }])
+  expect(calls).toEqual([])
+})
+
+test('a fault of the program is no problem of the index', async () => {
+  const { ask, health } = await openHealth()
+  health[56] = () => Promise.reject(new TypeError('no'))
+  expect((await ask('/readyz'))[0]).toBe(500)
   expect(await ask('/livez')).toEqual([200, { status: 'ok' }])
 })
 
@@ -65,7 +121,8 @@ test('health endpoints have no limit', async () => {
     app.addHook('onRoute', ({ method, url, config }) => {
       if (method === 'GET') unlimited.push([url, config?.unlimited])
     })
-    await app.register(healthRoutes, { sources, draining: new AbortController().signal })
+    const availability = createAvailability(sources)
+    await app.register(healthRoutes, { availability, draining: new AbortController().signal })
   })
   expect(unlimited).toEqual([
     ['/livez', true],

@@ -45,7 +45,8 @@ const kill = (pattern: RegExp): number => {
   return pids.length
 }
 
-const ready = () => eventually('the index is ready again', async () => (await get('/readyz')).status === 200)
+const ready = () =>
+  eventually('the index is ready again', async () => (await get('/readyz')).body.data?.status === 'ok')
 
 const auditIsClean = async (): Promise<void> => {
   const report = await sandbox.audit()
