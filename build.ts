@@ -1,4 +1,6 @@
+import { execFile } from 'node:child_process'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { promisify } from 'node:util'
 import { build } from 'esbuild'
 import { buildExplorer } from './explorer/build.ts'
 
@@ -10,6 +12,17 @@ import { buildExplorer } from './explorer/build.ts'
 
 /** CommonJS libraries load Node's built-in modules with `require`, which an ES module does not have. */
 const REQUIRE = `import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url)`
+
+/** The commit of the checkout; empty outside of one. An image is built without its history and gets it as an argument. */
+const commitOf = async (): Promise<string> => {
+  const named = process.env.BUILD_COMMIT
+  if (named) return named
+  const describe = promisify(execFile)('git', ['describe', '--always', '--dirty', '--abbrev=12', '--exclude=*'])
+  return describe.then(
+    ({ stdout }) => stdout.trim(),
+    () => '',
+  )
+}
 
 const { outputFiles } = await build({
   entryPoints: ['src/cli.ts'],
@@ -23,7 +36,11 @@ const { outputFiles } = await build({
   // pg loads it only when the native driver is configured.
   external: ['pg-native'],
   banner: { js: REQUIRE },
-  define: { __dirname: 'import.meta.dirname', __filename: 'import.meta.filename' },
+  define: {
+    __dirname: 'import.meta.dirname',
+    __filename: 'import.meta.filename',
+    'process.env.BUILD_COMMIT': JSON.stringify(await commitOf()),
+  },
   // Without white space and comments, a process keeps 5 MB less source in memory.
   minifyWhitespace: true,
   sourcemap: true,

@@ -50,7 +50,7 @@ export interface paths {
         };
         /**
          * Check readiness
-         * @description Returns 200 with `ok` while the database answers, a worker reaches every chain, and the lag of each index is within bounds. A process that was ready stays it, with `degraded` and the problems, as long as an index is ready or a node answers. Returns 503 with the reason before, when neither is so, and when the process is about to stop.
+         * @description Returns 200 with `ok` while the database answers, a worker reaches every chain, and the lag of each index is within bounds. A process that was ready stays it, with `degraded` and the problems, as long as the database or a node answers. Returns 503 with the reason before, when neither is so, and when the process is about to stop.
          */
         get: operations["getReadyz"];
         put?: never;
@@ -4564,7 +4564,7 @@ export interface operations {
                         /** @description The result */
                         data: {
                             /**
-                             * @description `degraded`: lists of some chains, or of all, are out of reach, and single records are not
+                             * @description `degraded`: a part of the service is out of reach or out of date
                              * @enum {string}
                              */
                             status: "ok" | "degraded";
@@ -4605,6 +4605,8 @@ export interface operations {
                         data: {
                             /** @description Version of the running release */
                             release: string;
+                            /** @description Commit that the running build was made of; null where it is not known */
+                            commit: string | null;
                             /** @description The chains, in the order of the configuration */
                             chains: components["schemas"]["ChainStatus"][];
                             /** @description The webhooks; null while the database is out of reach */

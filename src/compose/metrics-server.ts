@@ -3,17 +3,17 @@ import { collectDefaultMetrics, Gauge } from 'prom-client'
 import { errorText } from '../lib/errors.ts'
 import type { Logger } from '../lib/observe/log.ts'
 import type { Metrics } from '../lib/observe/metrics.ts'
-import { release } from '../lib/root.ts'
+import { commit, release } from '../lib/root.ts'
 
 /** Adds the metrics that every process has: those of Node.js and the build. */
 const addOwn = (metrics: Metrics): void => {
   collectDefaultMetrics({ register: metrics })
   new Gauge({
     name: 'fx_build_info',
-    help: 'Always 1; the label is the running version',
-    labelNames: ['version'],
+    help: 'Always 1; the labels are the running version and the commit of its build, if it is known',
+    labelNames: ['version', 'commit'],
     registers: [metrics],
-  }).set({ version: release }, 1)
+  }).set({ version: release, commit: commit ?? '' }, 1)
 }
 
 /** The time-out for receiving a scraper's request, in milliseconds. */

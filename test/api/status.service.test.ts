@@ -90,7 +90,7 @@ describe('readiness', () => {
   })
 
   test('is degraded for a worker that has not reached its chain for ten seconds, and returns with the next heartbeat', async () => {
-    await run(`UPDATE heartbeats SET reported_at = now() - interval '9 seconds' WHERE chain_id = 56`)
+    await run(`UPDATE heartbeats SET reported_at = now() - interval '5 seconds' WHERE chain_id = 56`)
     expect((await ready()).status).toBe('ok')
     await run(`UPDATE heartbeats SET reported_at = now() - interval '12 seconds' WHERE chain_id = 56`)
     expect(await ready()).toEqual({ status: 'degraded', problems: ['the worker has not reached chain 56 for 12 s'] })

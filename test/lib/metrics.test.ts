@@ -28,7 +28,7 @@ test('GET /metrics returns the Prometheus text format, and every other request r
   expect(answer.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/)
   const text = await answer.text()
   expect(text).toMatch(/^fx_seen 7$/m)
-  expect(text).toMatch(/^fx_build_info\{version="\d+\.\d+\.\d+"\} 1$/m)
+  expect(text).toMatch(/^fx_build_info\{version="\d+\.\d+\.\d+",commit=""\} 1$/m)
   expect(text).toMatch(/^nodejs_eventloop_lag_seconds /m)
   for (const [path, method] of [['/', 'GET'] as const, ['/metrics', 'POST'] as const]) {
     expect((await fetch(`http://${host}:${port}${path}`, { method })).status).toBe(404)

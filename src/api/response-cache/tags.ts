@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Hex } from 'viem'
 import type { StoredBlock } from '../../db/stored.ts'
-import { release } from '../../lib/root.ts'
+import { commit, release } from '../../lib/root.ts'
 import type { Deployment } from '../../protocol/chains.ts'
 import { configuredTokens } from '../../protocol/tokens.ts'
 import { isTag, tagsOf } from '../if-none-match.ts'
@@ -30,10 +30,12 @@ const EDITION_DIGITS = 12
 
 type Settings = Pick<Deployment, 'chainId' | 'profile' | 'usdc' | 'usdt' | 'paymentDecimals'>
 
-/** What a body depends on in addition to the index: the release, and the settings of the chains, in order. */
+/** What a body depends on in addition to the index: the release and its build, and the settings of the chains, in order. */
 export const editionOf = (deployments: readonly Settings[]): string => {
   const settings = deployments.map((it) => [it.chainId, it.profile, configuredTokens(it)])
-  const hash = createHash('sha256').update(JSON.stringify(settings)).digest('hex')
+  const hash = createHash('sha256')
+    .update(JSON.stringify([commit, settings]))
+    .digest('hex')
   return `${release}.${hash.slice(0, EDITION_DIGITS)}`
 }
 

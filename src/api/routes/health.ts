@@ -2,7 +2,7 @@ import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
 import type { WebhooksHealth } from '../../db/webhooks/endpoints.ts'
 import { isUnavailable, nullIfUnavailable, unavailable } from '../../lib/errors.ts'
-import { release } from '../../lib/root.ts'
+import { commit, release } from '../../lib/root.ts'
 import { OfChain } from '../../protocol/chains.ts'
 import type { AvailabilityReader } from '../../reads/health/availability.ts'
 import type { Checks } from '../../reads/health/checks.ts'
@@ -63,6 +63,10 @@ export const healthRoutes: FastifyPluginAsync<Options> = async (app, { availabil
 /** @internal */
 export const Status = z.object({
   release: z.string().meta({ description: 'Version of the running release' }),
+  commit: z
+    .string()
+    .nullable()
+    .meta({ description: 'Commit that the running build was made of; null where it is not known' }),
   chains: z.array(ChainStatus),
   webhooks: WebhooksStatus.nullable().meta({ description: 'The webhooks; null while the database is out of reach' }),
   alarms: z.array(z.string()).meta({
@@ -114,6 +118,7 @@ export const statusRoutes: FastifyPluginAsync<{
     return {
       data: {
         release,
+        commit,
         chains: results.map((it) => {
           const { chainId } = it
           return chainStatus({

@@ -23,7 +23,7 @@ export const restFaults: Faults = {
       ],
       ['max, maxPerClient, draining })', 'max: maxPerClient, maxPerClient: max, draining })'],
       ['max, maxPerClient, draining })', 'max, maxPerClient, draining: new AbortController().signal })'],
-      ['{ sources, draining })', '{ sources, draining: new AbortController().signal })'],
+      ['{ availability, draining })', '{ availability, draining: new AbortController().signal })'],
       ['if (limit !== null) await app.register(rateLimits, { limit, refused })', ''],
       ['    threshold: THRESHOLD,\n', '    threshold: 0,\n'],
       ["['br', 'gzip', 'identity']", "['br', 'identity']"],

@@ -50,10 +50,7 @@ export const routeFaults: Faults = {
     faults: [
       ["    if (draining.aborted) throw unavailable('this process is about to stop')\n", ''],
       ['unlimited: true', 'unlimited: false'],
-      [
-        'return { chainId, indexedBlock: Number(indexedBlock), lagSeconds }',
-        'return { chainId, indexedBlock: lagSeconds, lagSeconds }',
-      ],
+      ["    if (state === 'unavailable') throw unavailable(problems.join('; '))\n", ''],
       ['          if (!isUnavailable(fault)) throw fault\n', ''],
       ['Promise.all([reading, chain.refresh()])', 'Promise.all([reading])'],
       ['if (!isKnown && fault) throw fault', 'if (fault) throw fault'],

@@ -3,6 +3,24 @@ import type { Faults } from '../fault.ts'
 const tests = ['test/reads/health.test.ts', 'test/reads/status.test.ts']
 
 export const healthFaults: Faults = {
+  'src/reads/health/availability.ts': {
+    tests: ['test/api/routes/health.test.ts'],
+    faults: [
+      ['indexedBlock: Number(indexedBlock)', 'indexedBlock: lagSeconds'],
+      ['ms: patienceMs, late', 'ms: 60_000, late'],
+      ['isServed = health.indexed !== null', 'isServed = false'],
+      ['      if (!isUnavailable(fault)) throw fault\n', ''],
+      ['    await Promise.all(all.map((chain) => chain.refresh()))\n', ''],
+      ["rank === 'ok'", "rank !== 'paused'"],
+      ['if (problems.length === 0) wasReady = true', 'wasReady = true'],
+      ['wasReady && (all', '(all'],
+      ['all.some(({ isServed }) => isServed) || (await hasNode())', 'true'],
+      ['all.some(({ isServed }) => isServed) || (await hasNode())', 'await hasNode()'],
+      ['all.some(({ isServed }) => isServed) ||', 'all.every(({ isServed }) => isServed) ||'],
+      ["problems.length === 0 ? 'ok' : 'degraded'", "'ok'"],
+      ['it === state ? 1 : 0', 'it === state ? 0 : 1'],
+    ],
+  },
   'src/reads/health/health.ts': {
     tests,
     faults: [
