@@ -399,7 +399,7 @@ export const libFaults: Faults = {
       ["request.method !== 'GET' || ", ''],
       ['if (!isOpen) return', '', 'a server that is not open closes at once'],
       ['        response.writeHead(500).end()\n', ''],
-      ['.set({ version: release, commit: commit ?? '' }, 1)', ''],
+      [".set({ version: release, commit: commit ?? '' }, 1)", ''],
     ],
   },
   'src/compose/serve.ts': {
