@@ -26,6 +26,7 @@ export const runMigrate = async (): Promise<void> => {
   const config = load(environments.migrate)
   await migrate({
     databaseUrl: config.DATABASE_URL,
+    readRole: config.DATABASE_READ_ROLE,
     log: createLogger({ level: config.LOG_LEVEL, process: 'migrate', secrets: secretsOf(config) }),
   })
 }

@@ -50,6 +50,9 @@ export const metrics = {
   METRICS_PORT: portOrOff.default(9464),
 }
 
+/** Without quotes in SQL, so that operators can type it. */
+const RoleName = z.string().regex(/^[a-z_][a-z0-9_]{0,62}$/, 'expected lower-case letters, digits and underscores')
+
 const database = { DATABASE_URL: url(/^postgres(ql)?$/, 'a postgres:// URL') }
 
 /** The chains, in the order that clients see. */
@@ -291,7 +294,7 @@ export const environments = {
   },
   audit: { own: z.object(indexed), ofChain },
   webhooks: { own: z.object({ ...logging, ...database, ...chains, ...webhooks, WEBHOOKS_KEY: WebhooksKey }) },
-  migrate: { own: z.object({ ...logging, ...database }) },
+  migrate: { own: z.object({ ...logging, ...database, DATABASE_READ_ROLE: RoleName.optional() }) },
   sandbox: { own: z.object(sandbox), ofChain: ofLocalChain },
 } as const satisfies Readonly<Record<string, Environment>>
 

@@ -28,6 +28,23 @@ const withLockTimeout = async <T>(client: Client, ms: number, text: string, work
   }
 }
 
+/** The schemas that processes read: the tables, and the record of migrations, which every process checks at its start. */
+const SCHEMAS = ['public', 'drizzle']
+
+/** Allows a role to read all tables, and nothing else. Throws an OperatorError when the role does not exist. */
+const grantReads = async (client: Client, role: string): Promise<void> => {
+  const { rowCount } = await client.query('SELECT FROM pg_roles WHERE rolname = $1', [role])
+  if (rowCount === 0) {
+    const remedy = `create it with CREATE ROLE ${role} LOGIN PASSWORD '…', and run this again`
+    throw new OperatorError(`the role ${role} of DATABASE_READ_ROLE does not exist: ${remedy}`)
+  }
+  const to = client.escapeIdentifier(role)
+  for (const schema of SCHEMAS)
+    await client.query(
+      `GRANT USAGE ON SCHEMA ${schema} TO ${to}; GRANT SELECT ON ALL TABLES IN SCHEMA ${schema} TO ${to}`,
+    )
+}
+
 /**
  * Migrates a database to the schema of this version, in one transaction (decision 15). An advisory lock serializes
  * processes. Throws an OperatorError with advice when the database is out of reach or does not support this version,
@@ -36,6 +53,8 @@ const withLockTimeout = async <T>(client: Client, ms: number, text: string, work
 export const migrate = async (options: {
   readonly databaseUrl: string
   readonly log?: Logger
+  /** A role of the database that may read all tables from then on. */
+  readonly readRole?: string | undefined
   /** The migrations' folder; by default that of this build. */
   readonly folder?: string
   readonly lockWithinMs?: number
@@ -57,6 +76,7 @@ export const migrate = async (options: {
     const applied = await readApplied(handle)
     const fault = versionFault(known, applied)
     if (fault !== null) throw new OperatorError(fault)
+    if (options.readRole !== undefined) await grantReads(client, options.readRole)
     log?.info(
       { migration: known.at(-1)?.tag, newer: applied.times.length - known.length },
       'the database serves this version',

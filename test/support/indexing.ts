@@ -90,7 +90,7 @@ export const startIndexed = async (chainIds: readonly [ChainId, ...ChainId[]]) =
     /** Of the database. */
     url,
     /** An API process. */
-    async open(options: Omit<Parameters<typeof openApp>[0], 'databaseUrl'> = {}): Promise<App> {
+    async open(options: Partial<Parameters<typeof openApp>[0]> = {}): Promise<App> {
       const api = closers.add('api', await openApp({ databaseUrl: url, nodes, ...options }), (it) => it.close())
       apis.push(api)
       return api

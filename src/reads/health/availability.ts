@@ -1,8 +1,8 @@
+import type { Chain } from '../../chain/chain.ts'
 import { isUnavailable, unavailable } from '../../lib/errors.ts'
 import { type Metrics, show } from '../../lib/observe/metrics.ts'
 import { withTimeout } from '../../lib/with-timeout.ts'
 import type { ChainId } from '../../protocol/chains.ts'
-import type { Chain } from '../../chain/chain.ts'
 import { type HealthSources, readiness } from './health.ts'
 
 /** How long the health of an index may take, in milliseconds: less than a balancer waits for an answer. */
