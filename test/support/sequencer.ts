@@ -9,7 +9,6 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
  */
 export const longestFiles: Readonly<Record<string, number>> = {
   'test/e2e/sandbox.e2e.test.ts': 115,
-  'test/e2e/explorer.e2e.test.ts': 60,
   'test/api/foreign-code.service.test.ts': 27,
   'test/repo/canary.service.test.ts': 23,
   'test/repo/deployment.service.test.ts': 20,
