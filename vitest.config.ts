@@ -42,6 +42,17 @@ const longOnly = [
   'test/repo/deployment.service.test.ts',
 ]
 
+/**
+ * Random actions on the protocol. The long form runs them for both of its profiles, any other run for the one that its
+ * seed chooses.
+ */
+const random = [
+  'test/contracts/invariants.service.test.ts',
+  'test/history/fold.service.test.ts',
+  'test/plans/random-plans.service.test.ts',
+]
+const isDeployed = seed % 2 === 0
+
 /*
  * The projects of the first group share their workers. The project `timing` runs after them, alone and one file at a
  * time: its tests judge how long something takes, which other files' load would change.
@@ -71,7 +82,7 @@ export default defineConfig({
           ...common,
           name: 'service',
           include: ['test/**/*.service.test.ts'],
-          exclude: form === 'long' ? [] : longOnly,
+          exclude: form === 'long' ? [] : [...longOnly, ...(isDeployed ? random : [])],
           globalSetup: services,
           provide: { ...settings, profile: 'reference' },
         },
@@ -83,12 +94,12 @@ export default defineConfig({
           name: 'deployed',
           include: [
             `test/api/{reads,tx${form === 'long' ? ',simulation,transactions' : ''}}.service.test.ts`,
-            'test/contracts/invariants.service.test.ts',
+            ...(form === 'long' || isDeployed ? random : []),
             ...(form === 'long' ? ['test/export/content.service.test.ts'] : []),
-            `test/history/${form === 'long' ? '*' : 'fold'}.service.test.ts`,
+            ...(form === 'long' ? ['test/history/*.service.test.ts'] : []),
             `test/indexer/${form === 'long' ? '{audit,feed,fees,refresh}' : 'refresh'}.service.test.ts`,
             ...(form === 'long' ? ['test/reads/fees.service.test.ts'] : []),
-            `test/plans/${form === 'long' ? '*' : 'random-plans'}.service.test.ts`,
+            ...(form === 'long' ? ['test/plans/*.service.test.ts'] : []),
           ],
           globalSetup: services,
           provide: { ...settings, profile: 'deployed' },
