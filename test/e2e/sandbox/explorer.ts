@@ -5,6 +5,7 @@ import { createActions } from '../../../src/sandbox/story/actions.ts'
 import { startBrowser } from '../../support/browser.ts'
 import { explorerPages } from '../../support/explorer-pages.ts'
 import { inspectPage, isTooWide, openPage } from '../../support/inspect-page.ts'
+import { eventually } from '../../support/process.ts'
 import { byForm } from '../../support/repetitions.ts'
 import { createWalletProvider } from '../../support/wallet-provider.ts'
 import { sandbox } from './process.ts'
@@ -32,10 +33,20 @@ const openTab = async (path: string): Promise<Page> => {
   return tab
 }
 
-/** A control by its role and name, also inside of the sandbox's panel. */
-const named = (role: string, name: string): string => `::-p-aria([name="${name}"][role="${role}"])`
-const press = (tab: Page, name: string, role = 'button'): Promise<void> => tab.locator(named(role, name)).click()
-const type = (tab: Page, label: string, text: string): Promise<void> => tab.locator(named('textbox', label)).fill(text)
+/**
+ * A control by its role and name, also inside of the sandbox's panel, once it is there. A locator alone would query the
+ * accessibility tree for each frame, which takes half of a core.
+ */
+const control = async (tab: Page, role: string, name: string) => {
+  const selector = `::-p-aria([name="${name}"][role="${role}"])`
+  const isThere = async () => (await tab.$(selector).catch(() => null)) !== null
+  await eventually(`the page has the ${role} "${name}"`, isThere, 60_000, 200)
+  return tab.locator(selector)
+}
+const press = async (tab: Page, name: string, role = 'button'): Promise<void> =>
+  (await control(tab, role, name)).click()
+const type = async (tab: Page, label: string, text: string): Promise<void> =>
+  (await control(tab, 'textbox', label)).fill(text)
 const sees = (tab: Page, text: string): Promise<unknown> => tab.locator(`::-p-text(${text})`).wait()
 
 const read = async (path: string) => (await (await fetch(`${sandbox.url}${path}`)).json()).data
@@ -100,7 +111,7 @@ describe('the explorer', () => {
     test('and rejects is asked once, and the page explains how to go on', async () => {
       const { tab, wallet } = await connect({ rejects: true })
       await sees(tab, 'You declined the request in the wallet.')
-      await tab.locator(named('button', 'Try again')).wait()
+      await control(tab, 'button', 'Try again')
       expect(wallet.requested.filter((method) => method === 'eth_sendTransaction')).toHaveLength(1)
       await tab.close()
     })
@@ -120,7 +131,7 @@ describe('the explorer', () => {
   test('a quote marks the field that is wrong, and offers its terms only with a price', async () => {
     const tab = await openTab('/explorer/quote')
     const offer = 'Create an event with these terms'
-    await tab.locator(named('link', offer)).wait()
+    await control(tab, 'link', offer)
     for (const [label, text, problem] of [
       ['Notional', 'x', 'Expected an amount'],
       ['Cap', '0.5', 'Expected a rate above the strike.'],
@@ -135,7 +146,7 @@ describe('the explorer', () => {
       expect(await tab.$$('.loading')).toEqual([])
       expect(await tab.$$('form button:disabled')).toHaveLength(1)
       await tab.locator(field).fill(before)
-      await tab.locator(named('link', offer)).wait()
+      await control(tab, 'link', offer)
     }
     await tab.close()
   })
@@ -255,7 +266,7 @@ describe('the explorer', () => {
 
   test('the page of an event shows nothing of the one before it while the API does not answer', async () => {
     const tab = await openTab(`/explorer/event/${chainId}/${event.id}`)
-    await tab.locator(named('link', 'Buy protection')).wait()
+    await control(tab, 'link', 'Buy protection')
     await tab.setRequestInterception(true)
     tab.on('request', (request) => {
       if (new URL(request.url()).searchParams.get('ids') !== '2') void request.continue()
@@ -323,7 +334,7 @@ describe('the explorer', () => {
     await tab.locator('a[href$="/event/8453/9"]').click()
     await press(tab, 'Sandbox')
     await press(tab, 'Advance to its expiry')
-    await tab.locator(named('button', 'Settle')).wait()
+    await control(tab, 'button', 'Settle')
     await type(tab, 'Settlement rate', '20')
     await press(tab, 'Settle')
     await sees(tab, 'it pays out')
