@@ -36,8 +36,12 @@ export const parseChangelog = (markdown: string): z.output<typeof Changelog> =>
       return { version, date, changes: items.map((item) => item.trim().replace(/\s+/g, ' ')) }
     })
 
-/** A link to another file of the repository, of which a page has the text. */
-const FILE_LINK = /\[([^[\]]{1,200})\]\((?!https:)[^()]{1,200}\)/g
+/** A link with its text and its target. */
+const LINK = /\[([^[\]]+)\]\(([^()]+)\)/g
+
+/** Keeps only the text of links to files of the repository, which the service does not serve. */
+const withoutFileLinks = (markdown: string): string =>
+  markdown.replace(LINK, (link, text: string, target: string) => (target.startsWith('https:') ? link : text))
 
 type Options = {
   /** Whether the explorer is served. */
@@ -49,7 +53,7 @@ export const changelogRoutes: FastifyPluginAsync<Options> = async (app, { explor
   const markdown = await readFile(packaged('CHANGELOG.md'), 'utf8')
   const data = parseChangelog(markdown)
   const page: () => Promise<Asset> = createAsset('text/html; charset=utf-8', async () => {
-    const { html } = await render(markdown.replace(FILE_LINK, '$1'))
+    const { html } = await render(withoutFileLinks(markdown))
     const twin = { type: 'application/json', url: 'changelog' }
     return Buffer.from(pageOf(await shellOf('../', explorer), { title: 'Changelog', body: html, twin }))
   })

@@ -251,7 +251,7 @@ export const restFaults: Faults = {
       ['date = null', "date = ''"],
       ['if (!prefersHtml(request.headers.accept))', 'if (prefersHtml(request.headers.accept))'],
       [", { vary: 'accept, accept-encoding' }", ''],
-      ["markdown.replace(FILE_LINK, '$1')", 'markdown'],
+      ['render(withoutFileLinks(markdown))', 'render(markdown)'],
     ],
   },
   'src/api/plugins/metrics.ts': {
