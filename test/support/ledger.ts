@@ -84,6 +84,16 @@ export const createLedger = () => {
     pool,
     /** The event a deposit or position belongs to. */
     eventOf: (kind: keyof typeof eventOf, id: bigint) => eventOf[kind].get(id),
+    /** Keeps what the ledger has; the function that it returns undoes what came later. */
+    keep() {
+      const kept = structuredClone({ pools, ...eventOf })
+      return () => {
+        for (const [name, map] of Object.entries({ pools, ...eventOf })) {
+          map.clear()
+          for (const [id, value] of kept[name as keyof typeof kept]) (map as Map<bigint, unknown>).set(id, value)
+        }
+      }
+    },
     /** Adds a transaction's logs. An event that it creates pays in `token`. */
     add(logs: readonly Log[], token: Address): void {
       for (const [name, args] of logs) entries[name]?.(args as Logged, token)

@@ -5,17 +5,27 @@ import { type Action, createRandomActions } from './random-actions.ts'
 import { DAY, type UsedProtocol } from './use-protocol.ts'
 
 /**
- * A life of events in two tokens by random actions, with changes of fees, settlements and claims.
+ * A life of events by random actions, with changes of fees, settlements and claims. Events are paid in USDC, in DAI, and
+ * in further tokens, of which some have 6 decimals.
  *
  * @example
  * const life = startLife(await useProtocol(), createRandom(seed))
  * await life.live(200)
  */
-export const startLife = (protocol: UsedProtocol, random: Random) => {
-  const { send, mineAt, now, usdc, dai, deployment } = protocol
+export const startLife = (
+  protocol: UsedProtocol,
+  random: Random,
+  further: { readonly tokens: readonly Address[]; readonly sixDecimals: readonly Address[] } = {
+    ...{ tokens: [], sixDecimals: [] },
+  },
+) => {
+  const { send, read, mineAt, now, usdc, dai, owner, deployment } = protocol
   const ledger = createLedger()
-  const { next, chance } = createRandomActions({ protocol, ledger, tokens: [usdc, dai], random })
+  const tokens = [usdc, dai, ...further.tokens]
+  const { sixDecimals } = further
+  const { next, chance } = createRandomActions({ protocol, ledger, tokens, sixDecimals, random })
   const eventIds = (): bigint[] => [...ledger.pools.keys()]
+  const positionIds = (): bigint[] => [...ledger.pools.values()].flatMap((pool) => pool.positionIds)
 
   const act = async ([from, name, args]: Action): Promise<void> => {
     const sent = await send(from, name, args).catch(() => undefined)
@@ -30,13 +40,22 @@ export const startLife = (protocol: UsedProtocol, random: Random) => {
     ledger,
     eventIds,
     depositIds: () => [...ledger.pools.values()].flatMap((pool) => pool.depositIds),
-    positionIds: () => [...ledger.pools.values()].flatMap((pool) => pool.positionIds),
+    positionIds,
     /** Tries actions, and lets days pass now and then. */
     async live(steps: number): Promise<void> {
       for (let step = 0; step < steps; step += 1) {
         await act(await next())
         if (chance(4)) await mineAt((await now()) + BigInt(random.int(1, chance(10) ? 100 : 10)) * DAY)
       }
+    },
+    /**
+     * Claims some of the payouts that are left, and recovers the rest of each event that was settled long enough before.
+     */
+    async finish(): Promise<void> {
+      await act([owner, 'unpause', []])
+      for (const id of positionIds())
+        if (chance(50)) await act([(await read('getHedgePosition', [id])).hedger, 'claimPayout', [id]])
+      for (const id of eventIds()) await act([owner, 'recoverExpiredPayouts', [id]])
     },
     /** Whether a payout was claimed. */
     hasClaims: () => [...ledger.pools.values()].some(({ payouts }) => payouts > 0n),

@@ -17,14 +17,16 @@ export const createRandomActions = (of: {
   readonly protocol: UsedProtocol
   readonly ledger: ReturnType<typeof createLedger>
   readonly tokens: readonly Address[]
+  /** Those of the tokens that have 6 decimals, in addition to USDC. The others have 18. */
+  readonly sixDecimals?: readonly Address[]
   readonly random: Random
 }) => {
-  const { ledger, tokens } = of
+  const { ledger, tokens, sixDecimals = [] } = of
   const { read, now, newEvent, usdc, ...on } = of.protocol
   const { owner, oracleAdmin, oracleA, oracleB, oracleC, creator, lp, secondLp, hedger, secondHedger, stranger } = on
   const { pick, int } = of.random
 
-  const unitOf = (token: Address): bigint => (token === usdc ? 10n ** 6n : 10n ** 18n)
+  const unitOf = (token: Address): bigint => ([usdc, ...sixDecimals].includes(token) ? 10n ** 6n : 10n ** 18n)
   const chance = (percent: number): boolean => int(1, 100) <= percent
   const anyone = () => pick([creator, lp, secondLp, hedger, secondHedger, stranger])
   /** Mostly the owner, if there is one. */
