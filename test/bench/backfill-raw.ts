@@ -6,8 +6,8 @@ import { runTask } from './backfill-task.ts'
 
 /*
  * A minimal backfill without the service's code: it fetches the logs of some blocks, decodes them at fixed offsets, and
- * copies them in as binary rows, together with the other tables that the index writes. It checks nothing, and it knows
- * the one type of log and its density in advance.
+ * copies them in as binary rows of positions and of the ledger, together with the other tables that the index writes. It
+ * checks nothing, and it knows the one type of log and its density in advance.
  */
 
 type Log = { topics: string[]; data: string; blockNumber: string; blockHash: string; blockTimestamp: string } & {
@@ -20,14 +20,18 @@ type Answer = { logs: Log[]; last: Header }
 /** Blocks of a request, requests under way at once, and the longest row. */
 const BLOCKS = Number(process.env.RAW_BLOCKS ?? 6)
 const AHEAD = 3
-const MAX_ROW = 512
+const MAX_ROW = 1_024
 const PREFIX = '5047434f50590aff0d0a00'
-
-const COLUMNS = `chain_id, id, event_id, hedger, notional, premium_paid, platform_fee, block_number, block_hash, block_timestamp,
-  tx_hash, log_index`
+/** The code of the type in the ledger. */
+const POSITION_CREATED = 5
 
 const rows = Buffer.alloc(4 * 2 ** 20)
 let at = 0
+
+const int2 = (value: number): void => {
+  at = rows.writeInt32BE(2, at)
+  at = rows.writeInt16BE(value, at)
+}
 
 const int4 = (value: number): void => {
   at = rows.writeInt32BE(4, at)
@@ -60,21 +64,59 @@ const numeric = (value: number): void => {
 
 const word = (hex: string, index: number): number => Number(`0x${hex.slice(2 + index * 64, 66 + index * 64)}`)
 
-const rowsOf = (logs: readonly Log[]): Buffer => {
+/** A log's block and transaction. */
+const blockOf = ({ blockNumber, blockHash, blockTimestamp }: Log): void => {
+  int8(Number(blockNumber))
+  bytes(blockHash, 2)
+  int8(Number(blockTimestamp))
+}
+
+/** The tables that a log becomes a row of: the columns, their number, and what writes them. */
+const tables = [
+  {
+    name: 'positions',
+    columns: `chain_id, id, event_id, hedger, notional, premium_paid, platform_fee, block_number, block_hash,
+      block_timestamp, tx_hash, log_index`,
+    width: 12,
+    write(log: Log): void {
+      const [, eventId = '', id = '', hedger = ''] = log.topics
+      int4(8453)
+      int8(Number(id))
+      int8(Number(eventId))
+      bytes(hedger, 26)
+      for (let index = 0; index < 3; index += 1) numeric(word(log.data, index))
+      blockOf(log)
+      bytes(log.transactionHash, 2)
+      int4(Number(log.logIndex))
+    },
+  },
+  {
+    name: 'ledger',
+    columns: `chain_id, block_number, block_hash, block_timestamp, log_index, tx_hash, topics, data, type, event_id,
+      position_id, wallet, amount, fee`,
+    width: 14,
+    write(log: Log): void {
+      const [, eventId = '', id = '', hedger = ''] = log.topics
+      int4(8453)
+      blockOf(log)
+      int4(Number(log.logIndex))
+      bytes(log.transactionHash, 2)
+      bytes(log.topics.map((topic) => topic.slice(2)).join(''), 0)
+      bytes(log.data, 2)
+      int2(POSITION_CREATED)
+      int8(Number(eventId))
+      int8(Number(id))
+      bytes(hedger, 26)
+      for (let index = 1; index < 3; index += 1) numeric(word(log.data, index))
+    },
+  },
+] as const
+
+const rowsOf = (logs: readonly Log[], { width, write }: (typeof tables)[number]): Buffer => {
   at = rows.write(`${PREFIX}0000000000000000`, 0, 'hex')
-  for (const { topics, data, ...log } of logs) {
-    const [, eventId = '', id = '', hedger = ''] = topics
-    at = rows.writeInt16BE(12, at)
-    int4(8453)
-    int8(Number(id))
-    int8(Number(eventId))
-    bytes(hedger, 26)
-    for (let index = 0; index < 3; index += 1) numeric(word(data, index))
-    int8(Number(log.blockNumber))
-    bytes(log.blockHash, 2)
-    int8(Number(log.blockTimestamp))
-    bytes(log.transactionHash, 2)
-    int4(Number(log.logIndex))
+  for (const log of logs) {
+    at = rows.writeInt16BE(width, at)
+    write(log)
     if (at > rows.length - MAX_ROW) throw new RangeError('more rows than there is room for')
   }
   at = rows.writeInt16BE(-1, at)
@@ -107,8 +149,10 @@ await runTask(async ({ databaseUrl, rpcUrl, diamond, startBlock, head }) => {
 
   const write = async ({ logs, last }: Answer): Promise<void> => {
     await client.query('BEGIN')
-    const copy = client.query(copyFrom(`COPY positions (${COLUMNS}) FROM STDIN (FORMAT binary)`))
-    if (logs.length > 0) await pipeline([rowsOf(logs)], copy)
+    for (const table of tables) {
+      const copy = client.query(copyFrom(`COPY ${table.name} (${table.columns}) FROM STDIN (FORMAT binary)`))
+      await pipeline([rowsOf(logs, table)], copy)
+    }
     const block = [8453, Number(last.number), Buffer.from(last.hash.slice(2), 'hex'), Number(last.timestamp)]
     await client.query('INSERT INTO anchors VALUES ($1, $2, $3, $4)', block)
     await client.query(

@@ -99,11 +99,20 @@ const measure = async (script: string, task: ToBackfill) => {
 }
 
 /** The content of a table that a contestant fills, as one number. */
-const checksum = (url: string) =>
+const checksum = (url: string, table: 'positions' | 'ledger') =>
   onServer(url, async (client) => {
-    const text = `SELECT count(*)::integer AS rows, sum(hashtextextended(positions::text, 0)) AS sum FROM positions`
+    const text = `SELECT count(*)::integer AS rows, sum(hashtextextended(${table}::text, 0)) AS sum FROM ${table}`
     const { rows } = await client.query<{ rows: number; sum: string }>(text)
-    return rows[0] ?? { rows: 0, sum: '' }
+    if (rows[0]?.rows !== LOGS) throw new Error(`${table} has ${rows[0]?.rows} rows and not ${LOGS}`)
+    return rows[0].sum
+  })
+
+/** The bytes that a row of the ledger takes in the table, and in its indexes. */
+const ledgerBytes = (url: string) =>
+  onServer(url, async (client) => {
+    const text = `SELECT pg_table_size('ledger')::float / ${LOGS} AS heap, pg_indexes_size('ledger')::float / ${LOGS} AS indexes`
+    const { rows } = await client.query<{ heap: number; indexes: number }>(text)
+    return rows[0] ?? { heap: Number.NaN, indexes: Number.NaN }
   })
 
 /** Runs one contestant in its own database. */
@@ -114,10 +123,10 @@ const turn = async (script: string, chain: Omit<ToBackfill, 'databaseUrl'>) => {
   await onServer(postgres.url, (client) => client.query('CREATE DATABASE turn'))
   await migrate({ databaseUrl, log: pino({ level: 'silent' }) })
   const figures = await measure(script, { databaseUrl, ...chain })
-  const { rows, sum } = await checksum(databaseUrl)
-  if (rows !== LOGS) throw new Error(`${rows} logs were indexed and not ${LOGS}`)
+  const sum = `${await checksum(databaseUrl, 'positions')} ${await checksum(databaseUrl, 'ledger')}`
+  const bytes = await ledgerBytes(databaseUrl)
   await onServer(postgres.url, (client) => client.query('DROP DATABASE turn'))
-  return { ...figures, sum }
+  return { ...figures, sum, bytes }
 }
 
 try {
@@ -145,6 +154,8 @@ try {
     console.log(`  logs a second            ${median(rates)} (${rates.join(', ')})`)
     console.log(`  processor time a log     ${spent[0]}, Postgres ${spent[1]}, node ${spent[2]}`)
     console.log(`  peak memory              ${memory} MB (${all[0]?.restMB} MB before the first range)`)
+    const [heap, indexes] = [median(all.map(({ bytes }) => bytes.heap)), median(all.map(({ bytes }) => bytes.indexes))]
+    console.log(`  bytes a ledger row       ${heap.toFixed(0)}, ${indexes.toFixed(0)} in indexes`)
     console.log(`  requests                 ${median(all.map(({ requests }) => requests))}`)
   }
   const [index = [], raw = []] = figures
