@@ -1,5 +1,5 @@
 import { Interface, JsonRpcProvider } from 'ethers'
-import { type Address, decodeEventLog, getAddress } from 'viem'
+import { type Address, decodeEventLog, getAddress, type Log as MinedLog } from 'viem'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { z } from 'zod'
 import { erc20Abi } from '../../src/abi/erc20.generated.ts'
@@ -83,7 +83,7 @@ const liveOrphaned = async (): Promise<void> => {
   happened.reorgs = (happened.reorgs ?? 0) + 1
 }
 
-const decoded = ({ data, topics, ...log }: Awaited<ReturnType<typeof client.getLogs>>[number]): Log => {
+const decoded = ({ data, topics, ...log }: MinedLog<bigint, number, false>): Log => {
   const { eventName, args } = decodeEventLog({ abi: [...protocolAbi, ...deployedLogsAbi], data, topics })
   const ids: Readonly<Record<string, bigint>> = Object(args)
   return { name: eventName, id: (kind) => ids[`${kind}Id`], ...log }

@@ -412,6 +412,7 @@ describe('the audit of the ledger', () => {
       ...{ differences: 4 * many, repaired: 2 * many, last_difference: expect.stringMatching(/: not on the chain$/) },
     })
     expect(await rows()).toHaveLength(before.length + many)
+    console.info(`of ${many} types, the audit found ${many} removed, ${many} changed and ${many} added rows`)
   })
 
   test('reports a repair in the feed to the old and the new wallet of a row', async () => {
