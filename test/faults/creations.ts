@@ -79,6 +79,27 @@ export type Row = {
 /** Rows by `kind id`. */
 export type Rows = ReadonlyMap<string, Row>
 
+/** The logs that a ledger is compared by: all of them, those of creations, or none. */
+export type ComparedLogs = 'all' | 'creations' | null
+
+export const isCreation = (topics: string): boolean => creationTopics.some((topic) => topics.startsWith(plain(topic)))
+
+/** A row of the ledger by its columns' values: the log as the chain has it. */
+export const logRowOf = (value: (column: string) => unknown): readonly [name: string, row: Row] => {
+  const text = (names: readonly string[]): string =>
+    names.map((column) => `${column}=${plain(value(column))}`).join(' ')
+  return [
+    `log ${value('block_number')} ${value('log_index')}`,
+    {
+      content: text(['topics', 'data']),
+      from: text([...block, 'tx_hash', 'log_index']),
+      block: Number(value('block_number')),
+      hash: plain(value('block_hash')),
+      hasLog: true,
+    },
+  ]
+}
+
 /** A row of a kind by its columns' values. */
 export const rowOf = (kind: Kind, value: (column: string) => unknown): Row => {
   const text = (names: readonly string[]): string =>

@@ -12,23 +12,34 @@ const variantNames = Object.keys(variants).filter(isVariant)
 
 const store = () => ({ server: inject('postgresUrl'), template: inject('templateDatabase') })
 
-test('the verifier finds one lost, one wrong and one invented row', async () => {
+test('the verifier finds one lost, one wrong and one invented row, of facts and of the ledger', async () => {
   const chains = await openChains(1)
-  const index = await openIndex({ store: store(), chains, seed: 1 })
+  const index = await openIndex({ store: store(), chains, seed: 1, ledger: 'all' })
   const client = new Client(index.database.url)
   try {
     const worker = await index.start('worker')
     for (let at = 0; at < 3; at += 1) await chains.traffic.mine(3)
     await index.untilExact(await chains.traffic.mine(3), 60_000)
+    await index.untilFolded(60_000)
     await worker.kill()
     await client.connect()
+    await client.query('UPDATE ledger SET amount = amount + 1 WHERE chain_id = 8453')
+    await expect(index.untilFolded(0)).rejects.toThrow(/differ from the ledger: event 1: its logs lead to another/)
     await client.query('DELETE FROM events WHERE id = 1 AND chain_id = 8453')
     await client.query('UPDATE deposits SET amount = amount + 1 WHERE id = 1 AND chain_id = 8453')
     await client.query('UPDATE deposits SET id = 4711 WHERE id = 2 AND chain_id = 8453')
+    const { rows } = await client.query(
+      'SELECT * FROM ledger WHERE chain_id = 8453 ORDER BY block_number DESC, log_index',
+    )
+    const [lost, wrong, moved] = rows.map((row) => `${row.block_number} ${row.log_index}`)
+    const rowAt = (place = '') => `(block_number, log_index) = (${place.replace(' ', ',')}) AND chain_id = 8453`
+    await client.query(`DELETE FROM ledger WHERE ${rowAt(lost)}`)
+    await client.query(`UPDATE ledger SET data = data || '\\x00' WHERE ${rowAt(wrong)}`)
+    await client.query(`UPDATE ledger SET log_index = 4711 WHERE ${rowAt(moved)}`)
     expect(await index.verifier.compare()).toMatchObject({
-      missing: ['event 1', 'deposit 2'],
-      extra: ['deposit 4711'],
-      different: ['deposit 1'],
+      missing: expect.arrayContaining(['event 1', 'deposit 2', `log ${lost}`, `log ${moved}`]),
+      extra: expect.arrayContaining(['deposit 4711', `log ${moved?.split(' ')[0]} 4711`]),
+      different: expect.arrayContaining(['deposit 1', `log ${wrong}`]),
     })
   } finally {
     await client.end()

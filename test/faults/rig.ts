@@ -2,6 +2,7 @@ import { Client } from 'pg'
 import { appendSet, newestSet } from '../../src/db/calibrations.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { createDatabase } from '../../src/db/pool.ts'
+import { comparePasts } from '../../src/indexer/audit/pasts.ts'
 import { createClosers } from '../../src/lib/lifecycle.ts'
 import { createLogger } from '../../src/lib/observe/log.ts'
 import { createCalibrator } from '../../src/pricing/calibration-sets.ts'
@@ -11,6 +12,7 @@ import { startPostgres } from '../../src/sandbox/parts/postgres.ts'
 import { cloneDatabase } from '../support/clone-database.ts'
 import { openChain } from './chain.ts'
 import { recordCommits } from './commits.ts'
+import type { ComparedLogs } from './creations.ts'
 import { type Process, startProcess } from './process.ts'
 import { startFaultProxy } from './proxy.ts'
 import { recordStatus } from './status-log.ts'
@@ -20,6 +22,9 @@ import { createVerifier, describe, isExact, type Verdict, type Verifier } from '
 
 /** A server and a migrated template on it. */
 export type Store = { readonly server: string; readonly template: string }
+
+/** More events than the traffic of a target creates. */
+const MAX_EVENTS = 1_000
 
 /** How often the worker polls a chain that has nothing new, in milliseconds: the sandbox's value. */
 const POLL_MS = 200
@@ -69,6 +74,11 @@ export const openChains = async (seed: number, variant: Variant = variants.refer
 
 export type Chains = Awaited<ReturnType<typeof openChains>>
 
+const comparedLogs = ({ logs, always }: Variant, asked: ComparedLogs = 'creations'): ComparedLogs => {
+  if (!logs) return null
+  return always.some(({ fault }) => fault === 'creationsOnly') ? 'creations' : asked
+}
+
 /**
  * One index for the verifier and the targets: a database, proxies in front of the node, and the processes between them.
  */
@@ -78,9 +88,15 @@ export const openIndex = async (options: {
   readonly seed: number
   /** Proxies in front of the one node, in the service's order of preference. */
   readonly nodes?: number
+  /**
+   * The logs whose rows in the ledger are compared: those of creations unless given. A log of another kind that all nodes
+   * leave out is found by the audit, and not at once.
+   */
+  readonly ledger?: ComparedLogs
 }) => {
   const { store, chains, seed } = options
   const closers = createClosers()
+  const ledger = comparedLogs(chains.variant, options.ledger)
   const database = closers.add('database', await cloneDatabase(store.server, store.template), (it) => it.close())
   const proxies = await Promise.all(
     Array.from({ length: options.nodes ?? 1 }, (_, at) =>
@@ -101,6 +117,7 @@ export const openIndex = async (options: {
       chainId: chains.chain.chainId,
       diamond: chains.chain.diamond,
       logs: chains.variant.logs,
+      ledger,
     }),
     (it) => it.close(),
   )
@@ -148,9 +165,44 @@ export const openIndex = async (options: {
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
   }
+  /**
+   * Compares until the views that the index stored are what its ledger leads to, for each event and its members; throws
+   * the last differences. Observations follow their logs.
+   */
+  const untilFolded = async (withinMs: number): Promise<void> => {
+    if (ledger !== 'all') return
+    const { variant, chain } = chains
+    const log = createLogger({ level: 'warn', process: 'rig' })
+    const patience = { statementTimeoutMs: 60_000, connectTimeoutMs: 60_000 }
+    const opened = createDatabase({ url: database.url, maxConnections: 1, ...patience, log })
+    try {
+      for (const started = performance.now(); ; await new Promise((resolve) => setTimeout(resolve, 200))) {
+        const deps = { chain: { chainId: chain.chainId, deployment: variant }, database: opened, random: Math.random }
+        const { compared, differences } = await comparePasts(deps, MAX_EVENTS)
+        if (compared > 0 && differences.length === 0) return
+        if (performance.now() - started > withinMs)
+          throw new Error(
+            `of ${compared} events, ${differences.length} values differ from the ledger: ${differences[0]}`,
+          )
+      }
+    } finally {
+      await opened.close()
+    }
+  }
   const [proxy] = proxies
   if (proxy === undefined) throw new RangeError('an index needs a node')
-  return { database, proxies, proxy, verifier, commits, statusLog, start, untilExact, close: closers.close }
+  return {
+    database,
+    proxies,
+    proxy,
+    verifier,
+    commits,
+    statusLog,
+    start,
+    untilExact,
+    untilFolded,
+    close: closers.close,
+  }
 }
 
 export type Index = Awaited<ReturnType<typeof openIndex>>

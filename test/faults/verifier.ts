@@ -1,11 +1,21 @@
 import { Client } from 'pg'
 import { z } from 'zod'
-import { kindNames, kinds, plain, type Row, type Rows, rowOf } from './creations.ts'
+import {
+  type ComparedLogs,
+  isCreation,
+  kindNames,
+  kinds,
+  logRowOf,
+  plain,
+  type Row,
+  type Rows,
+  rowOf,
+} from './creations.ts'
 import { createLedger, type Point } from './ledger.ts'
 import { createRpc, type Rpc } from './rpc.ts'
 
 /*
- * Compares the tables of the index with the logs of the chain. It uses none of the product's code to read them, so a
+ * Compares the tables of the index, with its ledger, with the logs of the chain. It uses none of the product's code to read them, so a
  * mistake of the product cannot hide in it.
  */
 
@@ -29,7 +39,10 @@ type Stored = {
   readonly rows: Rows
 }
 
-const readIndex = async (client: Client, chainId: number, publishes: boolean): Promise<Stored> => {
+const readIndex = async (
+  client: Client,
+  { chainId, publishes, ledger }: { chainId: number; publishes: boolean; ledger: ComparedLogs },
+): Promise<Stored> => {
   const point = async (query: string): Promise<Point | null> =>
     StoredPoint.nullable().parse((await client.query(query, [chainId])).rows[0] ?? null)
   await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
@@ -46,6 +59,9 @@ const readIndex = async (client: Client, chainId: number, publishes: boolean): P
           rowOf(kind, (column) => each[column]),
         )
     }
+    const logs = ledger === null ? [] : (await client.query('SELECT * FROM ledger WHERE chain_id = $1', [chainId])).rows
+    for (const each of logs)
+      if (ledger === 'all' || isCreation(plain(each.topics))) rows.set(...logRowOf((column) => each[column]))
     return { cursor, reach, proven, rows }
   } finally {
     await client.query('ROLLBACK')
@@ -114,7 +130,7 @@ const show = ({ content, from }: Row): string => `(${content} ${from})`
 const higher = (a: Point, b: Point | null): Point => (b !== null && b.number > a.number ? b : a)
 
 /**
- * Compares the facts of a database with the chain at the block that the index claims to have reached. Opens one
+ * Compares the facts and the ledger of a database with the chain at the block that the index claims to have reached. Opens one
  * connection until `close`; `compare` throws when the node or the database does not answer.
  */
 export const createVerifier = async (options: {
@@ -124,17 +140,19 @@ export const createVerifier = async (options: {
   readonly diamond: string
   /** Whether rows name the log that created them. */
   readonly logs: boolean
+  /** The logs whose rows in the ledger are compared. */
+  readonly ledger: ComparedLogs
 }) => {
   const client = new Client({ connectionString: options.databaseUrl, application_name: 'verifier' })
   client.on('error', () => {})
   await client.connect()
   const publishes = (await client.query(`SELECT to_regclass('heartbeats') IS NOT NULL AS it`)).rows[0]?.it === true
   const node = createRpc(options.rpcUrl)
-  const ledger = createLedger(node, options.diamond)
+  const ledger = createLedger(node, options.diamond, options.ledger)
   const differencesOf = createComparison(node, options.logs)
 
   const compare = async (): Promise<Verdict> => {
-    const { cursor, reach, proven, rows } = await readIndex(client, options.chainId, publishes)
+    const { cursor, reach, proven, rows } = await readIndex(client, { ...options, publishes })
     if (cursor === null) return { state: 'empty', cursor }
     const whole = await ledger.upTo(higher(higher(cursor, proven), reach))
     const isOn = whole !== null && (await node.block(cursor.number))?.hash === cursor.hash

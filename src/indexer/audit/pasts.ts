@@ -15,7 +15,7 @@ import { type EventRecord, historyOf } from '../../protocol/history/history.ts'
 export type Pasts = { readonly compared: number; readonly differences: readonly string[] }
 
 type Deps = {
-  readonly chain: Pick<Chain, 'chainId' | 'deployment'>
+  readonly chain: Pick<Chain, 'chainId'> & { readonly deployment: Pick<Chain['deployment'], 'profile'> }
   readonly database: Pick<Database, 'snapshot' | 'run'>
   /** From 0 to below 1. */
   readonly random: () => number

@@ -139,7 +139,7 @@ export const feed: Target = {
     for (const seed of seeds) {
       traffic.reseed(seed)
       const random = createRandom(seed)
-      const index = await openIndex({ store, chains, seed })
+      const index = await openIndex({ store, chains, seed, ledger: 'all' })
       const client = new Client(index.database.url)
       await client.connect()
       try {

@@ -76,7 +76,7 @@ export const seedsOfPhases = (first: number): number[] => phaseNames.map((_, at)
  */
 export const kills: Target = {
   claim: 'kill -9 in backfill, tip and rollback',
-  figure: '0 lost, 0 doubled, first commit 2 s after restart',
+  figure: '0 lost, 0 doubled, also in the ledger, whose logs lead to the views; first commit 2 s after restart',
   async run({ store, chains, seeds }) {
     const { traffic } = chains
     const failures: Failure[] = []
@@ -85,7 +85,7 @@ export const kills: Target = {
     let slowest = { ms: 0, of: '' }
     const times = { backfill: 0, tip: 0, rollback: 0 }
     const workers = createWorkers(async (seed) => {
-      const index = await openIndex({ store, chains, seed })
+      const index = await openIndex({ store, chains, seed, ledger: 'all' })
       const worker = await index.start('worker', `first-${seed}`)
       await worker.waitForLine(/"chainId":8453.*following/, 60_000)
       return { index, worker }
@@ -130,6 +130,7 @@ export const kills: Target = {
           try {
             await index.untilExact(last, PATIENCE_MS)
             index.proxy.set([])
+            await index.untilFolded(PATIENCE_MS)
           } catch (fault) {
             failures.push({ seed: members[at] ?? 0, what: `${errorText(fault)}\n${worker.tail().slice(-2_000)}` })
             await workers.drop(at)

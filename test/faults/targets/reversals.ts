@@ -96,7 +96,7 @@ export const reversals: Target = {
     for (const seed of seeds) {
       traffic.reseed(seed)
       const random = createRandom(seed)
-      const index = await openIndex({ store, chains, seed })
+      const index = await openIndex({ store, chains, seed, ledger: 'all' })
       const client = new Client(index.database.url)
       await client.connect()
       try {

@@ -35,7 +35,7 @@ export const webhooks: Target = {
     for (const seed of seeds) {
       traffic.reseed(seed)
       const random = createRandom(seed)
-      const index = await openIndex({ store, chains, seed })
+      const index = await openIndex({ store, chains, seed, ledger: 'all' })
       const redis = await findRedis({ redisUrl: undefined })
       const client = new Client(index.database.url)
       const database = openDatabase(index.database.url, { maxConnections: 1 })
