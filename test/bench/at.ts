@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Deployment } from '../../src/protocol/chains.ts'
 import { chainOf } from '../../src/reads/read.ts'
 import { openChains, openStore } from '../faults/rig.ts'
 import { openApp } from '../support/app.ts'
@@ -25,10 +26,16 @@ const database = await cloneDatabase(store.server, store.template)
 const { chain, traffic } = chains
 const [token] = chain.tokens
 if (token === undefined) throw new Error('the chain has no payment token')
-const deployment = {
-  ...{ chainId: 8453, ...factsOf(8453), diamond: chain.diamond, usdc: token.address, usdt: null },
-  ...{ publicRpcUrl: chain.rpcUrl, startBlock: 0n, profile: 'reference' },
-} as const
+const deployment: Deployment = {
+  ...factsOf(8453),
+  chainId: 8453,
+  diamond: chain.diamond,
+  usdc: token.address,
+  usdt: null,
+  publicRpcUrl: chain.rpcUrl,
+  startBlock: 0n,
+  profile: 'reference',
+}
 const ours = await openApp({ databaseUrl: database.url, nodes: [{ url: chain.rpcUrl, deployment }] })
 
 const median = (values: readonly number[]): number =>

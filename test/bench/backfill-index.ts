@@ -12,7 +12,9 @@ import { runTask } from './backfill-task.ts'
 
 await runTask(async ({ databaseUrl, rpcUrl, diamond, startBlock, head }) => {
   const log = pino({ level: 'silent' })
-  const database = createDatabase({ url: databaseUrl, maxConnections: 4, statementTimeoutMs: 60_000, log })
+  // A busy machine takes longer than the service waits.
+  const patience = { statementTimeoutMs: 60_000, connectTimeoutMs: 60_000, idleInTransactionMs: 60_000 }
+  const database = createDatabase({ url: databaseUrl, maxConnections: 4, ...patience, log })
   const chain = createChain({
     deployment: {
       chainId: 8453,

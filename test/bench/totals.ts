@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { sql } from 'drizzle-orm'
 import { pino } from 'pino'
 import { sumSomeRows } from '../../src/db/index/totals.ts'
@@ -11,12 +12,13 @@ import { openStore } from '../faults/rig.ts'
  *
  *   npm run bench:totals                   1,000,000 purchases
  *   ROWS=10000000 npm run bench:totals     10,000,000: up to 12 GB of disk
+ *   LIVE=1142 npm run bench:totals         1,000,000, of which as many are not summed yet as an hour of 10,000,000 has
  */
 
 const ROWS = Number(process.env.ROWS ?? 1_000_000)
 const READS = 100
-/** Rows that are not summed yet: those of an hour. */
-const LIVE = Math.ceil(ROWS / 8_760)
+/** Rows that are not summed yet: those of an hour, unless given. */
+const LIVE = Number(process.env.LIVE ?? Math.ceil(ROWS / 8_760))
 const chainId = 8453
 /** The largest allowed median, in milliseconds. */
 const MOST = 50
@@ -31,7 +33,15 @@ const store = await openStore()
 const url = new URL(store.server)
 url.pathname = store.template
 const log = pino({ level: 'silent' })
-const database = createDatabase({ url: url.href, maxConnections: 2, statementTimeoutMs: 3_600_000, log })
+const database = createDatabase({ url: url.href, maxConnections: 1, statementTimeoutMs: 3_600_000, log })
+
+/** The processor time of the server's process so far, in milliseconds. Linux only. */
+const backendMs = async (): Promise<number> => {
+  const { rows } = await database.run((handle) => handle.execute<{ pid: number }>(sql`SELECT pg_backend_pid() AS pid`))
+  const stat = readFileSync(`/proc/${rows[0]?.pid}/schedstat`, 'latin1')
+  return Number(stat.split(' ')[0]) / 1e6
+}
+
 try {
   await database.run((handle) =>
     handle.execute(sql`INSERT INTO events (chain_id, id, creator, underlying, strike, premium_rate, expiry_date, payment_token,
@@ -69,6 +79,7 @@ try {
 
   const { daysUpTo } = createTotals(database)
   const times: number[] = []
+  const [cpu, backend] = [process.cpuUsage(), await backendMs()]
   for (let read = 0; read < READS; read += 1) {
     const at = performance.now()
     const days = await daysUpTo(chainId, tip)
@@ -76,6 +87,10 @@ try {
     const rows = days?.reduce((sum, day) => sum + day.rows, 0n)
     if (rows !== BigInt(ROWS)) throw new Error(`the totals are of ${rows} rows`)
   }
+  const { user, system } = process.cpuUsage(cpu)
+  const own = (user + system) / 1_000 / READS
+  const ofServer = ((await backendMs()) - backend) / READS
+  console.log(`processor time of a read: ${own.toFixed(1)} ms, and ${ofServer.toFixed(1)} ms of PostgreSQL`)
   times.sort((a, b) => a - b)
   const [p50 = Number.NaN, p99 = Number.NaN] = [times[READS / 2], times[Math.floor(READS * 0.99)]]
   console.log(
