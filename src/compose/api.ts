@@ -26,7 +26,7 @@ import { diamondFunctions } from '../tx/builders.ts'
 import { createDrain, type Drain } from './drain.ts'
 import { sendDemands } from './leader.ts'
 import { serveMetrics } from './metrics-server.ts'
-import { openChains, openDatabase, requireVersionOf } from './parts.ts'
+import { openChains, openDatabase, requireProfiles, requireVersionOf } from './parts.ts'
 import { serve } from './serve.ts'
 import { createSources } from './sources.ts'
 
@@ -86,6 +86,7 @@ export const openApi = async (
     head: async () => changes.storedHead(chainId),
     ask: ask(chainId),
   }))
+  await requireProfiles(chains.values())
   const identity = createIdentity({ ...identityOf(config), now: performance.now.bind(performance) })
   closers.add('identity provider', identity, (it) => it.close())
   const pricing = createPricingClient(pricingOf(config))

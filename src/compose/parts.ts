@@ -4,9 +4,12 @@ import type { ConfigOf } from '../config/load.ts'
 import { chainsOf } from '../config/parts.ts'
 import { createDatabase, type Database, type DatabaseOptions } from '../db/pool.ts'
 import { requireVersionOnceReached } from '../db/versions.ts'
+import { OperatorError, unavailable } from '../lib/errors.ts'
 import type { Closers } from '../lib/lifecycle.ts'
 import type { Logger } from '../lib/observe/log.ts'
+import { withTimeout } from '../lib/with-timeout.ts'
 import type { ChainId } from '../protocol/chains.ts'
+import { profileFault } from '../reads/health/checks.ts'
 
 /** Opens the chains of an environment. They close with the process. */
 export const openChains = (
@@ -35,4 +38,19 @@ export const openDatabase = (options: DatabaseOptions, closers: Closers): Databa
 export const requireVersionOf = (database: Database, log: Logger, closers: Closers): Promise<void> => {
   const { signal } = closers.add('version', new AbortController(), (it) => it.abort())
   return requireVersionOnceReached({ database, log, signal })
+}
+
+/** How long a start waits for a diamond, in milliseconds. */
+const PROFILE_WITHIN_MS = 3_000
+
+/**
+ * Throws an OperatorError when a diamond contradicts the configured kind of its deployment, because amounts would have
+ * another meaning. A diamond that is out of reach is not waited for: the check `profile` reports it later.
+ */
+export const requireProfiles = async (chains: Iterable<Chain>): Promise<void> => {
+  const late = () => unavailable('the diamond does not answer')
+  const read = (chain: Chain) => withTimeout(() => profileFault(chain), { ms: PROFILE_WITHIN_MS, late })
+  const faults = await Promise.all([...chains].map((chain) => read(chain).catch(() => null)))
+  const found = faults.filter((fault) => fault !== null)
+  if (found.length > 0) throw new OperatorError(found.join(' '))
 }

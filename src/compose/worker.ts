@@ -36,7 +36,7 @@ import { createPost } from '../webhooks/post.ts'
 import { createVault } from '../webhooks/secrets.ts'
 import { sendDemands, storedHeadIn } from './leader.ts'
 import { serveMetrics } from './metrics-server.ts'
-import { openChains, openDatabase, requireVersionOf, WORK_WITHIN_MS } from './parts.ts'
+import { openChains, openDatabase, requireProfiles, requireVersionOf, WORK_WITHIN_MS } from './parts.ts'
 import { serve } from './serve.ts'
 import { createThrottle } from './throttle.ts'
 
@@ -94,6 +94,7 @@ export const openWorker = async (
   const storedHead = storedHeadIn(database)
   const ask = sendDemands(database)
   const chains = openChains(config, log, closers, (chainId) => ({ head: storedHead(chainId), ask: ask(chainId) }))
+  await requireProfiles(chains.values())
   const stop = new AbortController()
   // Every chain listens to this signal.
   setMaxListeners(0, stop.signal)

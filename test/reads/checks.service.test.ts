@@ -3,6 +3,7 @@ import { toFunctionSelector, zeroAddress } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createChain } from '../../src/chain/chain.ts'
+import { requireProfiles } from '../../src/compose/parts.ts'
 import { createPricingClient } from '../../src/pricing/client.ts'
 import type { Deployment } from '../../src/protocol/chains.ts'
 import { createChecks } from '../../src/reads/health/checks.ts'
@@ -72,7 +73,7 @@ const within = async <T>(
   }
 }
 
-const names = ['nodes', 'startBlock', 'functions', 'tokens', 'paymentTokens', 'signer', 'signing']
+const names = ['nodes', 'startBlock', 'functions', 'profile', 'tokens', 'paymentTokens', 'signer', 'signing']
 const right = Object.fromEntries(names.map((name) => [name, 'pass']))
 const waiting = Object.fromEntries(names.map((name) => [name, 'pending']))
 
@@ -102,6 +103,27 @@ test('a missing function of the diamond is a fault, unless the profile may lack 
   await within(deployed, { deployment: { profile: 'reference' } }, async ({ faults }) =>
     expect((await faults()).functions).toMatch(/has no .*claimPayout.*executeCut|has no .*executeCut.*claimPayout/),
   )
+})
+
+const log = pino({ level: 'silent' })
+
+test('the profile deployed contradicts a diamond with the functions of the reference, and stops the start', async () => {
+  const fault = /^PROFILE_8453 is deployed, but the diamond has owner, getProposal, .* Set PROFILE_8453=reference\.$/
+  const chainsOf = (protocol: typeof reference, profile: 'reference' | 'deployed') => {
+    const deployment = { ...protocol.deployment, profile }
+    const chain = createChain({ deployment, rpcUrls: [protocol.url], timeoutMs: 3_000, headMaxAgeMs: 1, log })
+    return { chains: [chain], close: chain.close }
+  }
+  await within(reference, { deployment: { profile: 'deployed' } }, async ({ faults }) =>
+    expect(await faults()).toEqual({ profile: expect.stringMatching(fault) }),
+  )
+  const wrong = chainsOf(reference, 'deployed')
+  await expect(requireProfiles(wrong.chains)).rejects.toThrow(fault)
+  await wrong.close()
+  for (const right of [chainsOf(reference, 'reference'), chainsOf(deployed, 'deployed')]) {
+    await requireProfiles(right.chains)
+    await right.close()
+  }
 })
 
 test('an address that is not a diamond and a token with other decimals are different faults', () =>
@@ -209,8 +231,8 @@ test('nodes of another chain are also reported when all nodes are', () =>
 test('checks stay pending while nodes are out of reach, and an engine that is out of reach is a fault', async () => {
   await within(reference, { rpcUrls: [NOWHERE] }, async ({ faults, states, lines }) => {
     expect(await faults()).toEqual({})
-    // The signing check needs only the engine.
-    expect(states()).toEqual({ ...waiting, signing: 'pass' })
+    // The signing check needs only the engine, and a reference deployment has no profile to contradict.
+    expect(states()).toEqual({ ...waiting, profile: 'pass', signing: 'pass' })
     expect(lines.filter(({ level }) => level > 30 && level !== 40)).toEqual([])
   })
   await within(reference, { engineUrl: NOWHERE }, async ({ faults, states }) => {
@@ -257,6 +279,7 @@ test('/status contains every check, and its alarms contain the faults', async ()
       { check: 'nodes', result: 'pass', fault: null },
       { check: 'startBlock', result: 'pass', fault: null },
       { check: 'functions', result: 'pass', fault: null },
+      { check: 'profile', result: 'pass', fault: null },
       { check: 'tokens', result: 'fail', fault: expect.stringContaining('USDC_ADDRESS_8453') },
       { check: 'paymentTokens', result: 'pass', fault: null },
       { check: 'signer', result: 'pass', fault: null },

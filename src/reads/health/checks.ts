@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
-import { zeroAddress } from 'viem'
+import { getAbiItem, toFunctionSelector, zeroAddress } from 'viem'
 import { z } from 'zod'
+import { protocolAbi } from '../../abi/protocol.generated.ts'
 import type { Chain } from '../../chain/chain.ts'
 import { isRevert, toServiceError } from '../../chain/rpc/errors.ts'
 import { decimalsOf } from '../../chain/tokens.ts'
@@ -23,6 +24,25 @@ type CheckContext = {
   readonly pricing: Pick<PricingClient, 'signer' | 'health'>
   /** The functions for which the API builds transactions. */
   readonly writes: readonly string[]
+}
+
+/** The loupe calls that return the facets of the functions that only one kind of deployment always has. */
+const ownCalls = profiles.deployed.mayLack.map((name) =>
+  call('facetAddress', [toFunctionSelector(getAbiItem({ abi: protocolAbi, name: name as 'owner' }))]),
+)
+
+/**
+ * Why the configured kind of deployment contradicts the functions of the diamond; null when it does not. With another
+ * kind, amounts have another meaning. Throws when the diamond is out of reach.
+ */
+export const profileFault = async (chain: Chain): Promise<string | null> => {
+  const { chainId, deployment } = chain
+  if (deployment.profile !== 'deployed') return null
+  const facets = await chain.pinned((block) => chain.readAt(block, ownCalls))
+  const isReference = facets.every((facet) => facet.ok && facet.value !== zeroAddress)
+  return isReference
+    ? `PROFILE_${chainId} is deployed, but the diamond has ${profiles.deployed.mayLack.join(', ')}, as the profile reference has: capacities would be wrong. Set PROFILE_${chainId}=reference.`
+    : null
 }
 
 /**
@@ -62,6 +82,8 @@ const checks = {
     const names = missing.map(({ name }) => name).join(', ')
     return `The diamond of chain ${chainId} has no ${names}: requests that need these functions fail. Check DIAMOND_ADDRESS_${chainId} and PROFILE_${chainId}.`
   },
+
+  profile: ({ chain }: CheckContext) => profileFault(chain),
 
   async tokens({ chain }: CheckContext) {
     const tokens = configuredTokens(chain.deployment)

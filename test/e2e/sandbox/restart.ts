@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { createAccounts } from '../../../src/sandbox/story/accounts.ts'
 import { eventually } from '../../support/process.ts'
 import { byForm } from '../../support/repetitions.ts'
-import { ages, expectPresent, newestBlocks } from './blocks.ts'
+import { newestBlocks } from './blocks.ts'
 import { resume, sandbox } from './process.ts'
 
 /* The sandbox stops, resumes from its folder with live activity, and loses its parts one after the other. */
@@ -15,19 +15,21 @@ let resumedAt: readonly bigint[]
 
 const heights = async (): Promise<bigint[]> => (await newestBlocks()).map(({ number }) => number)
 
-test('a stop reports that it saves each chain, and a resumed sandbox has a recent block when it is ready', async () => {
+test('a stop reports that it saves each chain, and a resumed sandbox has a newer block when it is ready', async () => {
+  // Other tests have moved the time of the chains ahead: it goes on from there.
+  const before = await newestBlocks()
+  const asked = Date.now()
   expect(await sandbox.stop('SIGINT')).toEqual({ code: 0, left: [] })
   for (const chainId of [8453, 56]) {
     expect(sandbox.output()).toMatch(new RegExp(`saving chain ${chainId}: [^]*chain ${chainId} saved +\\d+\\.\\d s`))
   }
-  const stopped = Date.now()
   await resume()
   expect(sandbox.output()).toContain('(resumed)')
-  const [newest = 0] = (await ages()).toSorted((a, b) => b - a)
   resumedAt = await heights()
-  // A newer block than the one at the stop.
-  expect(newest).toBeLessThan((Date.now() - stopped) / 1_000 + 1)
-  await expectPresent()
+  for (const [at, { timestamp }] of (await newestBlocks()).entries()) {
+    const seconds = Number(timestamp - (before[at]?.timestamp ?? 0n))
+    expect(seconds).toSatisfy((it: number) => it > 0 && it <= (Date.now() - asked) / 1_000 + 10)
+  }
 })
 
 /** Success or error; other tests check the payloads against their schemas. */
