@@ -72,14 +72,16 @@ const Scraping = z.object({
   scrape_configs: z.array(
     z.object({
       job_name: z.string(),
-      dns_sd_configs: z.tuple([z.object({ names: z.tuple([z.string()]), port: z.int() })]),
+      dns_sd_configs: z.tuple([z.object({ names: z.tuple([z.string()]), port: z.int() })]).optional(),
     }),
   ),
 })
 
 test('each long-running process is scraped under the name of its service', () => {
   const { scrape_configs } = Scraping.parse(parse(readFileSync('deploy/prometheus/prometheus.yml', 'utf8')))
-  const scraped = scrape_configs.map(({ job_name, dns_sd_configs: [{ names }] }) => [job_name, ...names])
+  const scraped = scrape_configs.flatMap(({ job_name, dns_sd_configs = [] }) =>
+    dns_sd_configs.map(({ names }) => [job_name, ...names]),
+  )
   expect(scraped).toEqual(['api', 'worker', 'engine'].map((name) => [name, name]))
 })
 

@@ -64,7 +64,26 @@ export const recipes: Readonly<Record<string, readonly Edit[]>> = {
         labels: { severity: warning }
         annotations:
           summary: "waits are refused, as an example"
-          runbook_url: docs/runbook.md#examplerefused
+          runbook_url: "{{ $externalLabels.runbook }}#examplerefused"
+`,
+    },
+    {
+      file: 'deploy/prometheus/alerts.test.yml',
+      anchor: '\ntests:\n',
+      text: `  - name: ExampleRefused
+    interval: 1m
+    external_labels: { runbook: "https://example.com/runbook.md" }
+    input_series:
+      - { series: 'fx_example_refused_total{job="api"}', values: "0x10 120+120x10" }
+    alert_rule_test:
+      - { alertname: ExampleRefused, eval_time: 10m, exp_alerts: [] }
+      - alertname: ExampleRefused
+        eval_time: 20m
+        exp_alerts:
+          - exp_labels: { severity: warning, job: api }
+            exp_annotations:
+              summary: "waits are refused, as an example"
+              runbook_url: "https://example.com/runbook.md#examplerefused"
 `,
     },
     {
