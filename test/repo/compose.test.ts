@@ -92,3 +92,59 @@ test('the page about the installation creates every secret, and names the databa
   const { POSTGRES_USER, POSTGRES_DB } = compose.services.postgres?.environment ?? {}
   expect(page).toContain(`"postgres://${POSTGRES_USER}:$password@postgres:5432/${POSTGRES_DB}" > database_url`)
 })
+
+test('the limits of each service are those that the page about scaling lists', () => {
+  const page = readFileSync('docs/operations/scale.md', 'utf8')
+  const rows = [...page.matchAll(/^\| `(\w+)` +\| (\d+) MiB +\| ([\d.]+) +\| (\d+) +\|$/gm)].map(
+    ([, name, memory, cpus, pids]) => [name, { memory: Number(memory), cpus, pids: Number(pids) }],
+  )
+  const mebibytes = (text: string): number => Number.parseInt(text, 10) * (text.endsWith('g') ? 1_024 : 1)
+  const limits = Object.entries(compose.services).map(([name, { deploy }]) => {
+    const { memory, cpus, pids } = deploy.resources.limits
+    return [name, { memory: mebibytes(memory), cpus, pids }]
+  })
+  expect(Object.fromEntries(rows)).toEqual(Object.fromEntries(limits))
+  const [, heap] = /--max-old-space-size=(\d+)/.exec(readFileSync('Dockerfile', 'utf8')) ?? []
+  for (const [name, { command = [] }] of own) {
+    const room = mebibytes(compose.services[name]?.deploy.resources.limits.memory ?? '')
+    if (command[0] !== 'migrate') expect(room, name).toBeGreaterThan(Number(heap) + 100)
+  }
+})
+
+test('Redis refuses writes before its container has no memory, and drops no key', () => {
+  const { command = [], deploy } = compose.services.redis ?? {}
+  const optionOf = (option: string): string | undefined => command[command.indexOf(option) + 1]
+  expect(optionOf('--maxmemory-policy')).toBe('noeviction')
+  const memory = Number.parseInt(deploy?.resources.limits.memory ?? '', 10)
+  expect(2 * Number.parseInt(optionOf('--maxmemory') ?? '', 10)).toBeLessThanOrEqual(memory)
+})
+
+test('services reach each other only where they have to', () => {
+  const inNetwork = (network: string): string[] =>
+    Object.entries(compose.services).flatMap(([name, { networks }]) => (networks.includes(network) ? [name] : []))
+  expect(Object.fromEntries(Object.keys(compose.networks).map((network) => [network, inNetwork(network)]))).toEqual({
+    edge: ['api'],
+    nodes: ['worker', 'engine'],
+    database: ['postgres', 'migrate', 'api', 'worker', 'engine'],
+    redis: ['redis', 'api', 'worker'],
+    pricing: ['api', 'engine'],
+    metrics: ['api', 'worker', 'engine', 'prometheus'],
+    monitoring: ['prometheus', 'alertmanager', 'grafana'],
+  })
+  // A port of a service that is in internal networks only is not published.
+  for (const [name, { ports, networks }] of Object.entries(compose.services)) {
+    const isReached = networks.some((network) => compose.networks[network]?.internal !== true)
+    expect(ports.length === 0 || isReached, name).toBe(true)
+  }
+})
+
+test('the images of others have a version, and those of ours run without a name of a user or an init of Docker', () => {
+  for (const [name, { image, build }] of Object.entries(compose.services)) {
+    if (build === undefined) expect(image, name).toMatch(/:v?\d+\.\d+[\w.-]*$/)
+  }
+  const dockerfile = readFileSync('Dockerfile', 'utf8')
+  expect(dockerfile).toMatch(/^ARG NODE_IMAGE=node:24-slim$/m)
+  expect(dockerfile.match(/^FROM \$\{NODE_IMAGE\}( AS build)?$/gm)).toHaveLength(2)
+  expect(dockerfile).toMatch(/^USER [1-9]\d*:[1-9]\d*$/m)
+  expect(dockerfile).toMatch(/^ENTRYPOINT \["tini", "--", /m)
+})

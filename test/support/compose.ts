@@ -18,7 +18,17 @@ const Service = z.strictObject({
   ports: z.array(z.string().regex(/:\d+$/)).default([]),
   volumes: z.array(z.string().regex(/^[\w./-]+:\/[\w./-]+(:ro)?$/)).default([]),
   depends_on: z.union([Words, z.record(z.string(), Condition)]).default([]),
-  deploy: z.strictObject({ replicas: z.int().positive() }).default({ replicas: 1 }),
+  deploy: z.strictObject({
+    replicas: z.int().positive().default(1),
+    resources: z.strictObject({
+      limits: z.strictObject({ memory: z.string().regex(/^\d+[mg]$/), cpus: z.string(), pids: z.int().positive() }),
+    }),
+  }),
+  networks: Words,
+  logging: z.strictObject({
+    driver: z.literal('json-file'),
+    options: z.strictObject({ 'max-size': z.string(), 'max-file': z.string() }),
+  }),
   healthcheck: z
     .union([
       z.strictObject({ disable: z.literal(true) }),
@@ -26,7 +36,6 @@ const Service = z.strictObject({
     ])
     .optional(),
   restart: z.enum(['no', 'unless-stopped']),
-  init: z.boolean().optional(),
   read_only: z.boolean().optional(),
   cap_drop: Words.optional(),
   security_opt: Words.optional(),
@@ -39,9 +48,11 @@ const Service = z.strictObject({
 
 const Compose = z.strictObject({
   'x-service': z.unknown(),
+  'x-logging': z.unknown(),
   services: z.record(z.string(), Service),
   secrets: z.record(z.string(), z.strictObject({ file: z.string() })),
   volumes: z.record(z.string(), z.null()),
+  networks: z.record(z.string(), z.strictObject({ internal: z.literal(true) }).nullable()),
 })
 
 /** The compose file, checked. */

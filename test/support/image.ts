@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { z } from 'zod'
 
 type Instruction = { readonly name: string; readonly rest: string }
@@ -38,7 +38,8 @@ export type Image = {
 
 /**
  * Builds the image of the Dockerfile without Docker: a folder for each stage, with the files that its lines copy and
- * create. Instead of `npm ci` it uses the packages of this checkout.
+ * create. Instead of `npm ci` it uses the packages of this checkout. Debian's packages are not installed: processes start
+ * without `tini`, as children of the test.
  */
 export const buildImage = (): Image => {
   const context = sent()
@@ -65,10 +66,11 @@ export const buildImage = (): Image => {
       }
       const source = from === undefined ? path : join(stages.get(from) ?? '', path)
       const isInto = paths.length > 1 || list.endsWith('/')
-      cpSync(source, isInto ? join(target, path) : target, { recursive: true })
+      cpSync(source, isInto ? join(target, basename(path)) : target, { recursive: true })
     }
   }
   const run = (rest: string): void => {
+    if (rest.startsWith('apt-get')) return
     if (rest.startsWith('npm ci')) symlinkSync(resolve('node_modules'), inStage('node_modules'))
     else execFileSync('sh', ['-c', rest], { cwd: image.folder, stdio: 'pipe' })
   }
@@ -89,7 +91,9 @@ export const buildImage = (): Image => {
       image.environment[rest.slice(0, at)] = rest.slice(at + 1).replace(/^"(.*)"$/, '$1')
     },
     ENTRYPOINT(rest) {
-      image.entrypoint = words(rest)
+      const [init, end, ...command] = words(rest)
+      if (init !== 'tini' || end !== '--') throw new Error('the image has no init')
+      image.entrypoint = command
     },
     HEALTHCHECK(rest) {
       image.healthCheck = words(rest.slice(rest.indexOf('CMD') + 4))

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Replaces the running processes by those of $VERSION, one container after the other, so that every request is answered:
+#   VERSION=1.2.3 deploy/rolling-upgrade.sh
+# The image has to exist, and `migrate` to have run. A balancer has to check /readyz more often than every DRAIN_MS. It
+# stops at the first replica that does not become healthy, and leaves the others of the service as they are.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+: "${VERSION:?the tag of the image to start}"
+
+for service in engine worker api; do
+  for container in $(docker compose ps --quiet "$service"); do
+    echo "$service: replaces ${container:0:12}"
+    # SIGTERM: /readyz returns 503, and the process still answers for DRAIN_MS.
+    docker stop --time 30 "$container" >/dev/null
+    docker rm "$container" >/dev/null
+    # Starts what is missing, from the new image. --no-recreate keeps the replicas of the previous version.
+    docker compose up --detach --no-deps --no-recreate --no-build --wait --wait-timeout 120 "$service"
+    # Healthy means that it answers. The balancer needs /readyz: 200 when its database and the lag of the index allow.
+    if [ "$service" = api ]; then
+      for replica in $(docker compose ps --quiet api); do
+        timeout 120 docker exec --env HEALTH_URL=http://127.0.0.1:3000/readyz "$replica" \
+          bash -c 'until bash health.sh 2>/dev/null; do sleep 1; done'
+      done
+      # For the balancer to notice, before the next one drains.
+      sleep "${BALANCER_SECONDS:-10}"
+    fi
+  done
+done
