@@ -43,6 +43,6 @@ USER 1000:1000
 EXPOSE 3000
 STOPSIGNAL SIGTERM
 ENV HEALTH_URL=http://127.0.0.1:3000/livez
-HEALTHCHECK --interval=10s --timeout=5s --start-period=10s CMD ["bash", "health.sh"]
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["bash", "health.sh"]
 ENTRYPOINT ["tini", "--", "node", "dist/cli.js"]
 CMD ["api"]
