@@ -12,6 +12,7 @@ COPY src ./src
 COPY client/src ./client/src
 COPY explorer ./explorer
 # The wallet and the controls of the sandbox are not for deployments.
+ARG BUILD_COMMIT
 RUN npm run build && rm -r dist/sandbox
 
 FROM ${NODE_IMAGE}

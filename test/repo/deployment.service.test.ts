@@ -4,6 +4,7 @@ import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { Client } from 'pg'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { z } from 'zod'
 import { migrationsOf } from '../../src/db/versions.ts'
@@ -51,16 +52,26 @@ const startChain = async (chainId: ChainId) => {
   return chainVariables(await deployOn(node.url, { chainId, ...factsOf(chainId) }, createAccounts()))
 }
 
+/** Roles belong to the server of the database. */
+const onServer = async (statement: string): Promise<void> => {
+  const client = new Client(inject('postgresUrl'))
+  await client.connect()
+  await client.query(statement)
+  await client.end()
+}
+
 beforeAll(async () => {
   image = buildImage()
   const empty = cloneDatabase(inject('postgresUrl'), 'template0')
   ;[database, redis] = await Promise.all([empty, startTestRedis()])
+  await onServer("CREATE ROLE fx_api LOGIN PASSWORD 'reads'")
   const chains = Object.assign({}, ...(await Promise.all(chainIds.map(startChain)))) as Record<string, string>
   ;[enginePort = 0] = await claimPorts([{ variable: 'ENGINE_PORT', port: 0 }])
   const { RPC_URLS_8453 = '', RPC_URLS_56 = '', ...addresses } = chains
   deployment = { ...addresses, JOBS_PREFIX: `fx-${process.pid}` }
   const secrets: Readonly<Record<string, string>> = {
     database_url: database.url,
+    api_database_url: Object.assign(new URL(database.url), { username: 'fx_api', password: 'reads' }).href,
     rpc_urls_8453: RPC_URLS_8453,
     rpc_urls_56: RPC_URLS_56,
     engine_private_key: ENGINE_KEY,
@@ -72,6 +83,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.all(children.map((child) => child.stop()))
   await Promise.all([...nodes, database, redis].map((it) => it?.close()))
+  await onServer('DROP ROLE fx_api')
   for (const each of [image, ...releases]) each?.remove()
   rmSync(scratch, { recursive: true, force: true })
 })

@@ -1,6 +1,7 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { serveMetrics } from '../../src/compose/metrics-server.ts'
+import { showReplica } from '../../src/db/metrics.ts'
 import { measureJobs } from '../../src/jobs/metrics.ts'
 import { createJobs } from '../../src/jobs/run.ts'
 import { measureRates } from '../../src/pricing/metrics.ts'
@@ -32,6 +33,7 @@ describe('monitoring', () => {
     const api = await openApp({})
     const jobs = createJobs({ redisUrl: undefined, prefix: 'watching', log })
     const server = await serveMetrics({ metrics: api.metrics, host: '127.0.0.1', port: 0, log })
+    showReplica(api.metrics, () => true)
     measureRates(api.metrics, { health: () => Promise.reject(new Error('nothing is priced here')) })
     const nowhere = { run: () => Promise.reject(new Error('there is no database here')) }
     closing.push(measureWebhooks(api.metrics, nowhere))
@@ -73,9 +75,9 @@ describe('monitoring', () => {
     const ours = [...names].filter((name) => name.startsWith('fx_'))
     expect(ours.length).toBeGreaterThan(40)
     const units =
-      /_(seconds|bytes|blocks|total|info)$|^fx_(pages|streams_open|waits_open|chain_halted|node_state|node_rank|pricing_pairs|pricing_signing)$/
+      /_(seconds|bytes|blocks|total|info)$|^fx_(pages|streams_open|waits_open|availability|chain_halted|node_state|node_rank|pricing_pairs|pricing_signing)$/
     const gauges =
-      /^fx_(index_(block|head_block|proven_block|observations_waiting|rows_without_log|fees_contradicted|ledger_gaps|ledger_logs|state)|jobs_waiting|webhooks_waiting|webhook_endpoints|database_connections)$/
+      /^fx_(index_(block|head_block|proven_block|observations_waiting|rows_without_log|fees_contradicted|ledger_gaps|ledger_logs|state)|jobs_waiting|webhooks_waiting|webhook_endpoints|database_connections|database_replica_used)$/
     expect(ours.filter((name) => !units.test(name) && !gauges.test(name))).toEqual([])
   })
 })

@@ -10,7 +10,7 @@ const Condition = z.object({
 /** The keys that our services may have. An unknown key is an error. */
 const Service = z.strictObject({
   image: z.string(),
-  build: z.string().optional(),
+  build: z.object({ context: z.string() }).optional(),
   command: Words.optional(),
   environment: z.record(z.string(), z.string()).default({}),
   env_file: Words.default([]),

@@ -1,0 +1,9 @@
+#!/bin/sh
+# Creates the role of API and engine processes, which reads and writes nothing: the migrate command grants it the tables.
+# PostgreSQL runs this file when it creates the database. For an older database, run it once:
+#   docker compose exec postgres sh /docker-entrypoint-initdb.d/create-api-role.sh
+set -eu
+password=$(cat /run/secrets/api_password)
+psql --username "$POSTGRES_USER" --dbname "$POSTGRES_DB" --set ON_ERROR_STOP=1 --set password="$password" << 'SQL'
+CREATE ROLE fx_api LOGIN PASSWORD :'password';
+SQL
