@@ -50,7 +50,7 @@ export interface paths {
         };
         /**
          * Check readiness
-         * @description Returns 200 with `ok` while the database answers, a worker reaches every chain, and the lag of each index is within bounds. A process that was ready stays it, with `degraded` and the problems, as long as the database or a node answers. Returns 503 with the reason before, when neither is so, and when the process is about to stop.
+         * @description Returns 200 while the database answers, a worker reaches every chain, and the lag of each index is within bounds. A process that was ready stays it, `degraded` and with the problems, as long as the database or a node answers. Returns 503 with the reason before, when neither is so, and when the process is about to stop.
          */
         get: operations["getReadyz"];
         put?: never;
@@ -2082,7 +2082,7 @@ export interface components {
              * @description The name of the check
              * @enum {string}
              */
-            check: "nodes" | "startBlock" | "functions" | "tokens" | "paymentTokens" | "signer" | "signing";
+            check: "nodes" | "startBlock" | "functions" | "profile" | "tokens" | "paymentTokens" | "signer" | "signing";
             /**
              * @description `pending` until the check could run for the first time
              * @enum {string}
@@ -4564,10 +4564,12 @@ export interface operations {
                         /** @description The result */
                         data: {
                             /**
-                             * @description `degraded`: a part of the service is out of reach or out of date
-                             * @enum {string}
+                             * @description The process may receive requests
+                             * @constant
                              */
-                            status: "ok" | "degraded";
+                            status: "ok";
+                            /** @description Whether a part of the service is out of reach or out of date */
+                            degraded: boolean;
                             /** @description The chains whose index is ready */
                             chains: {
                                 /** @description Chain id of EIP-155 */

@@ -63,11 +63,11 @@ beforeEach(async () => {
 })
 
 /** What `/readyz` answers with 200. */
-const ready = async (): Promise<{ status: string; problems: string[] }> => {
+const ready = async (): Promise<{ degraded: boolean; problems: string[] }> => {
   const response = await api.app.inject('/readyz')
   expect(response.statusCode).toBe(200)
-  const { status, problems } = response.json().data
-  return { status, problems }
+  const { degraded, problems } = response.json().data
+  return { degraded, problems }
 }
 
 const status = async (app = api) => {
@@ -86,29 +86,29 @@ const status = async (app = api) => {
 
 describe('readiness', () => {
   test('is complete while a worker reaches both chains and the indexes are at their heads', async () => {
-    expect(await ready()).toEqual({ status: 'ok', problems: [] })
+    expect(await ready()).toEqual({ degraded: false, problems: [] })
   })
 
   test('is degraded for a worker that has not reached its chain for ten seconds, and returns with the next heartbeat', async () => {
     await run(`UPDATE heartbeats SET reported_at = now() - interval '5 seconds' WHERE chain_id = 56`)
-    expect((await ready()).status).toBe('ok')
+    expect((await ready()).degraded).toBe(false)
     await run(`UPDATE heartbeats SET reported_at = now() - interval '12 seconds' WHERE chain_id = 56`)
-    expect(await ready()).toEqual({ status: 'degraded', problems: ['the worker has not reached chain 56 for 12 s'] })
+    expect(await ready()).toEqual({ degraded: true, problems: ['the worker has not reached chain 56 for 12 s'] })
     await beat(56)
-    expect((await ready()).status).toBe('ok')
+    expect((await ready()).degraded).toBe(false)
   })
 
   test('is degraded without a heartbeat', async () => {
     await run('DELETE FROM heartbeats WHERE chain_id = 8453')
-    expect(await ready()).toEqual({ status: 'degraded', problems: ['the worker has not reached chain 8453 yet'] })
+    expect(await ready()).toEqual({ degraded: true, problems: ['the worker has not reached chain 8453 yet'] })
   })
 
   test('depends on the head that the worker saw, and sends no request to a node', async () => {
     const { number, hash, timestamp } = await indexed()
     await beat(8453, { head: { hash, number: number + 300n, timestamp: timestamp + 61n } })
-    expect(await ready()).toEqual({ status: 'degraded', problems: ['the index of chain 8453 is 61 s behind'] })
+    expect(await ready()).toEqual({ degraded: true, problems: ['the index of chain 8453 is 61 s behind'] })
     await beat(8453, { head: { hash, number: number + 300n, timestamp: timestamp + 60n } })
-    expect((await ready()).status).toBe('ok')
+    expect((await ready()).degraded).toBe(false)
     expect(chainOf(api.sources.chains, 56).status().endpoints).toMatchObject([{ rank: 'unknown', height: null }])
   })
 })
@@ -174,7 +174,7 @@ describe('/status', () => {
 
   test('is a 200 while readiness is degraded', async () => {
     await run(`UPDATE heartbeats SET reported_at = now() - interval '12 seconds' WHERE chain_id = 8453`)
-    expect((await ready()).status).toBe('degraded')
+    expect((await ready()).degraded).toBe(true)
     expect((await status()).base).toMatchObject({ state: 'stuck', heartbeat: { ageSeconds: 12 } })
   })
 

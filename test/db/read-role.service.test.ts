@@ -31,8 +31,8 @@ afterAll(async () => {
 })
 
 test('a role that does not exist is refused with the remedy', async () => {
-  await expect(migrate({ databaseUrl: indexed.url, readRole: 'nobody_at_all' })).rejects.toThrow(
-    'the role nobody_at_all of DATABASE_READ_ROLE does not exist: create it with CREATE ROLE nobody_at_all',
+  await expect(migrate({ databaseUrl: indexed.url, readRole: 'no_such_role' })).rejects.toThrow(
+    'the role no_such_role of DATABASE_READ_ROLE does not exist: create it with CREATE ROLE no_such_role',
   )
 })
 

@@ -30,7 +30,7 @@ export const schemes = ['light', 'dark'] as const
 type Scheme = (typeof schemes)[number]
 
 /** Shows the open page at a width in CSS pixels and in a colour scheme. */
-export const viewPage = async (page: Page, width: number, scheme: Scheme = 'light'): Promise<void> => {
+const viewPage = async (page: Page, width: number, scheme: Scheme = 'light'): Promise<void> => {
   await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }])
   await page.setViewport({ width, height: 900 })
 }

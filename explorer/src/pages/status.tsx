@@ -28,6 +28,7 @@ const checks: Readonly<Record<Check['check'], string>> = {
   nodes: 'Chain of the nodes',
   startBlock: 'First block',
   functions: 'Functions of the contracts',
+  profile: 'Kind of deployment',
   tokens: 'Decimals of the tokens',
   paymentTokens: 'Tokens allowed as payment',
   signer: 'Signer of quotes',

@@ -14,9 +14,8 @@ import { envelope, type Operation, route } from '../operation.ts'
 
 const Live = z.object({ status: z.literal('ok') })
 const Ready = z.object({
-  status: z.enum(['ok', 'degraded']).meta({
-    description: '`degraded`: a part of the service is out of reach or out of date',
-  }),
+  status: z.literal('ok').meta({ description: 'The process may receive requests' }),
+  degraded: z.boolean().meta({ description: 'Whether a part of the service is out of reach or out of date' }),
   chains: z
     .array(
       z.object({
@@ -49,14 +48,14 @@ export const healthRoutes: FastifyPluginAsync<Options> = async (app, { availabil
     tag: 'Service',
     summary: 'Check readiness',
     description:
-      'Returns 200 with `ok` while the database answers, a worker reaches every chain, and the lag of each index is within bounds. A process that was ready stays it, with `degraded` and the problems, as long as the database or a node answers. Returns 503 with the reason before, when neither is so, and when the process is about to stop.',
+      'Returns 200 while the database answers, a worker reaches every chain, and the lag of each index is within bounds. A process that was ready stays it, `degraded` and with the problems, as long as the database or a node answers. Returns 503 with the reason before, when neither is so, and when the process is about to stop.',
   }
   // Load balancers poll this route. A 503 is not logged: alarms and metrics have the reason.
   app.get('/readyz', { ...unlimited(ready, Ready), logLevel: 'error' }, async () => {
     if (draining.aborted) throw unavailable('this process is about to stop')
     const { state, chains, problems } = await availability.read()
     if (state === 'unavailable') throw unavailable(problems.join('; '))
-    return { data: { status: state, chains, problems } }
+    return { data: { status: 'ok', degraded: state === 'degraded', chains, problems } }
   })
 }
 

@@ -11,7 +11,7 @@ const PATIENCE_MS = 1_000
 type ReadyChain = { readonly chainId: ChainId; readonly indexedBlock: number; readonly lagSeconds: number }
 
 /** What a process can do: everything (`ok`), some of it (`degraded`), or nothing (`unavailable`). */
-export const availabilityStates = ['ok', 'degraded', 'unavailable'] as const
+const availabilityStates = ['ok', 'degraded', 'unavailable'] as const
 
 export type Availability = {
   readonly state: (typeof availabilityStates)[number]

@@ -48,7 +48,7 @@ const kill = (pattern: RegExp): number => {
 }
 
 const ready = () =>
-  eventually('the index is ready again', async () => (await get('/readyz')).body.data?.status === 'ok')
+  eventually('the index is ready again', async () => (await get('/readyz')).body.data?.degraded === false)
 
 const auditIsClean = async (): Promise<void> => {
   const report = await sandbox.audit()

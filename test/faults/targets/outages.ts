@@ -138,7 +138,7 @@ export const deadNode: Target = {
       const deadMs = long ? 600_000 : 30_000
       const since = performance.now()
       index.proxy.set([{ fault: 'hang' }])
-      const noticed = await api.until('/readyz', ({ body }) => body.includes('"degraded"'), deadMs)
+      const noticed = await api.until('/readyz', ({ body }) => body.includes('"degraded":true'), deadMs)
       // From here on the load of a process is constant, so any growth of its memory is a leak.
       const dead = processes.map(footprint)
       const before = calm.map(({ handles }, nth) => ({ handles, megabytes: dead[nth]?.megabytes ?? 0 }))
@@ -146,7 +146,7 @@ export const deadNode: Target = {
       index.proxy.set([])
       const back = Date.now()
       const [healed, { at }] = await Promise.all([
-        api.until('/readyz', ({ body }) => body.includes('"status":"ok"'), PATIENCE_MS),
+        api.until('/readyz', ({ body }) => body.includes('"degraded":false'), PATIENCE_MS),
         index.commits.first(back, undefined, PATIENCE_MS),
       ])
       await sleep(3_000)
