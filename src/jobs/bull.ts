@@ -16,6 +16,8 @@ export type BullOptions = {
   readonly prefix: string
   readonly log: Logger
   readonly settings?: QueueSettings | undefined
+  /** How often it is checked that the repeated jobs are scheduled, in milliseconds; a minute unless given. */
+  readonly checkEveryMs?: number | undefined
 }
 
 /** How long a Redis that is out of reach may delay the caller that adds a job, or the end of the process. */
@@ -27,11 +29,22 @@ const TIMEOUT_MS = 2_000
  */
 const RETRY_EVERY_MS = 1_000
 
+const CHECK_EVERY_MS = 60_000
+
+/** The longest pause before a connection is opened again, in milliseconds. */
+const MAX_RECONNECT_MS = 3_000
+
+/** The pause before the nth attempt: a Redis that closes each connection, as in protected mode, is not asked all the time. */
+const reconnectMs = (attempt: number): number => Math.min(MAX_RECONNECT_MS, 100 * 2 ** attempt)
+
 const jobNames = Object.keys(queues) as JobName[]
+
+/** A repeated job: puts it into Redis, and whether its schedule is there. */
+type Repeat = { readonly schedule: () => Promise<void>; readonly isScheduled: () => Promise<boolean> }
 
 /** Creates a driver with jobs in a Redis that several processes share (BullMQ). */
 export const createBullDriver = (options: BullOptions): Driver => {
-  const { log, prefix, settings = queues } = options
+  const { log, prefix, settings = queues, checkEveryMs = CHECK_EVERY_MS } = options
   const stop = new AbortController()
   // Every running job may listen to this signal.
   setMaxListeners(0, stop.signal)
@@ -40,7 +53,7 @@ export const createBullDriver = (options: BullOptions): Driver => {
     down: 'the job queue is out of reach',
     up: 'the job queue is in reach again',
   })
-  const repeats = new Map<string, () => Promise<void>>()
+  const repeats = new Map<string, Repeat>()
   let isRescheduling = false
 
   /**
@@ -53,7 +66,7 @@ export const createBullDriver = (options: BullOptions): Driver => {
     for (let isMissing = true; isMissing; ) {
       await sleep(RETRY_EVERY_MS, stop.signal)
       if (stop.signal.aborted) return
-      const results = await Promise.allSettled([...repeats.values()].map((schedule) => schedule()))
+      const results = await Promise.allSettled([...repeats.values()].map(({ schedule }) => schedule()))
       isMissing = results.some(({ status }) => status === 'rejected')
     }
     isRescheduling = false
@@ -69,7 +82,14 @@ export const createBullDriver = (options: BullOptions): Driver => {
   const connect = (more: RedisOptions = {}): Redis => {
     // BullMQ requires connections that retry without a limit.
     const reconnectOnError = createReconnectOnError()
-    const redis = new Redis(options.redisUrl, { maxRetriesPerRequest: null, reconnectOnError, ...more })
+    const redis = new Redis(options.redisUrl, {
+      maxRetriesPerRequest: null,
+      retryStrategy: reconnectMs,
+      // Its answer would take the place of the reason for which Redis refuses a connection.
+      disableClientInfo: true,
+      reconnectOnError,
+      ...more,
+    })
     redis.on('error', onFault)
     connections.push(redis)
     return redis
@@ -122,6 +142,17 @@ export const createBullDriver = (options: BullOptions): Driver => {
     }
   }
 
+  /** Schedules again what Redis no longer has: one that evicts keys reports no fault. */
+  const check = async (): Promise<void> => {
+    for (const { isScheduled, schedule } of repeats.values())
+      if (!(await isScheduled())) {
+        log.warn('Redis has lost the schedule of a job: it must not evict keys (maxmemory-policy noeviction)')
+        await schedule()
+      }
+  }
+  // `onFault` handles a Redis that is out of reach.
+  const checking = setInterval(() => void check().catch(() => {}), checkEveryMs)
+
   return {
     async add(name, key, payload) {
       await reach(name, (queue) => queue.add(name, payload, { deduplication: { id: key, keepLastIfActive: true } }))
@@ -136,7 +167,12 @@ export const createBullDriver = (options: BullOptions): Driver => {
         })
         outages.worked()
       }
-      repeats.set(`${name} ${key}`, schedule)
+      const isScheduled = async (): Promise<boolean> => {
+        const { next = 0 } = (await reach(name, (queue) => queue.getJobScheduler(key))) ?? {}
+        // A scheduler whose next job was evicted is never due again.
+        return next + everyMs + checkEveryMs > Date.now()
+      }
+      repeats.set(`${name} ${key}`, { schedule, isScheduled })
       // `onFault` schedules it again after a failure.
       await schedule().catch(() => {})
     },
@@ -174,6 +210,7 @@ export const createBullDriver = (options: BullOptions): Driver => {
       const idle = Promise.all(workers.map((worker) => worker.close()))
       idle.catch(() => {})
       stop.abort()
+      clearInterval(checking)
       await Promise.allSettled(running)
       const closed = [...open.values()].map((queue) => queue.close())
       // Without Redis nothing closes in order. The connections are ended in any case.

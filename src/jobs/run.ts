@@ -59,12 +59,14 @@ export const createJobs = (options: {
   readonly log: Logger
   /** How jobs run; `queues` unless given. */
   readonly settings?: QueueSettings
+  /** How often it is checked that Redis has the repeated jobs, in milliseconds. */
+  readonly checkEveryMs?: number
 }): Jobs => {
-  const { redisUrl, prefix, log, settings } = options
+  const { redisUrl, prefix, log, settings, checkEveryMs } = options
   const driver: Driver =
     redisUrl === undefined
       ? createLocalDriver({ log, settings })
-      : createBullDriver({ redisUrl, prefix, log, settings })
+      : createBullDriver({ redisUrl, prefix, log, settings, checkEveryMs })
 
   // BullMQ reserves colons.
   const keyOf = (payload: unknown): string => JSON.stringify(payload).replaceAll(':', '=')

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createJobs, type Jobs } from '../../src/jobs/run.ts'
@@ -39,9 +41,15 @@ afterAll(() => redis.close())
 /**
  * The jobs of a worker: observations are requested after each block and, unless that is left out, repeated every 5 s.
  */
-const startWorker = async ({ lines = [] as string[], redisUrl = redis.url, isRepeated = true } = {}) => {
+const startWorker = async ({
+  lines = [] as string[],
+  redisUrl = redis.url,
+  isRepeated = true,
+  checkEveryMs = 60_000,
+} = {}) => {
   const log = pino({ level: 'info' }, { write: (line: string) => lines.push(line) })
-  const jobs: Jobs = createJobs({ redisUrl, prefix: `outage-${process.pid}-${systems++}`, log })
+  const prefix = `outage-${process.pid}-${systems++}`
+  const jobs: Jobs = createJobs({ redisUrl, prefix, log, checkEveryMs })
   let started = 0
   let active = 0
   let swept = 0
@@ -61,6 +69,7 @@ const startWorker = async ({ lines = [] as string[], redisUrl = redis.url, isRep
   await jobs.repeat('sweep', chain, 2_000)
   const asking = setInterval(() => jobs.ask('observe', chain), 200)
   return {
+    prefix,
     started: () => started,
     active: () => active,
     swept: () => swept,
@@ -128,6 +137,55 @@ test('repeated jobs that a fail-over lost are scheduled again, even if no connec
     await eventually('a sweep after the fail-over', () => worker.swept() > before + 1, 20_000)
   } finally {
     await worker.close()
+  }
+})
+
+test.each<[what: string, keys: string]>([
+  ['all of a schedule', '*sweep*'],
+  ['the next job of a schedule', '*sweep:delayed'],
+])('a repeated job continues after Redis evicted %s', { timeout: 60_000 }, async (_, keys) => {
+  const lines: string[] = []
+  const worker = await startWorker({ lines, checkEveryMs: 500 })
+  try {
+    await eventually('a sweep', () => worker.swept() > 0)
+    // Nothing is lost while the schedule is there.
+    await sleep(1_200)
+    expect(lines).toEqual([])
+    const evict = async () => {
+      const found = await redis.client.keys(`${worker.prefix}${keys}`)
+      return found.length > 0 && (await redis.client.del(...found)) > 0
+    }
+    await eventually('an eviction', evict)
+    const before = worker.swept()
+    await eventually('a sweep after the eviction', () => worker.swept() > before + 1, 20_000)
+    expect(lines.join('')).toContain('it must not evict keys')
+  } finally {
+    await worker.close()
+  }
+})
+
+test('a Redis that refuses every connection is asked ever more rarely', async () => {
+  const lines: string[] = []
+  let opened = 0
+  const server = createServer((socket) => {
+    opened += 1
+    socket.on('error', () => {})
+    socket.end('-DENIED Redis is running in protected mode\r\n')
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const worker = await startWorker({ lines, redisUrl: `redis://127.0.0.1:${port}` })
+  try {
+    await eventually('the text of Redis is logged', () => lines.join('').includes('protected mode'))
+    const before = opened
+    await sleep(5_000)
+    // Each queue has two connections, and all have one more. Each is opened after 0.2, 0.4, 0.8, 1.6 and every 3 s.
+    expect(opened - before).toBeLessThanOrEqual(4 * (2 * Object.keys(idle).length + 1))
+    expect(lines.length).toBeLessThanOrEqual(4)
+  } finally {
+    await worker.close()
+    server.close()
   }
 })
 

@@ -19,6 +19,8 @@ export const createLimitStore = (options: {
 }): LimitStore & { close(): void } => {
   const { redisUrl, prefix, log } = options
   const redis = new Redis(redisUrl, {
+    // Its answer would take the place of the reason for which Redis refuses a connection.
+    disableClientInfo: true,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     commandTimeout: COMMAND_TIMEOUT_MS,

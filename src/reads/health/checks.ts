@@ -37,10 +37,9 @@ const ownCalls = profiles.deployed.mayLack.map((name) =>
  */
 export const profileFault = async (chain: Chain): Promise<string | null> => {
   const { chainId, deployment } = chain
-  if (deployment.profile !== 'deployed') return null
   const facets = await chain.pinned((block) => chain.readAt(block, ownCalls))
   const isReference = facets.every((facet) => facet.ok && facet.value !== zeroAddress)
-  return isReference
+  return isReference && deployment.profile === 'deployed'
     ? `PROFILE_${chainId} is deployed, but the diamond has ${profiles.deployed.mayLack.join(', ')}, as the profile reference has: capacities would be wrong. Set PROFILE_${chainId}=reference.`
     : null
 }
