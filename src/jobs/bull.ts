@@ -146,7 +146,7 @@ export const createBullDriver = (options: BullOptions): Driver => {
   const check = async (): Promise<void> => {
     for (const { isScheduled, schedule } of repeats.values())
       if (!(await isScheduled())) {
-        log.warn('Redis has lost the schedule of a job: it must not evict keys (maxmemory-policy noeviction)')
+        log.warn('Redis has lost the schedule of a job: its policy must not be to evict keys')
         await schedule()
       }
   }

@@ -158,7 +158,7 @@ test.each<[what: string, keys: string]>([
     await eventually('an eviction', evict)
     const before = worker.swept()
     await eventually('a sweep after the eviction', () => worker.swept() > before + 1, 20_000)
-    expect(lines.join('')).toContain('it must not evict keys')
+    expect(lines.join('')).toContain('must not be to evict keys')
   } finally {
     await worker.close()
   }
