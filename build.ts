@@ -13,14 +13,14 @@ import { buildExplorer } from './explorer/build.ts'
 /** CommonJS libraries load Node's built-in modules with `require`, which an ES module does not have. */
 const REQUIRE = `import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url)`
 
-/** The commit of the checkout; empty outside of one. An image is built without its history and gets it as an argument. */
-const commitOf = async (): Promise<string> => {
+/** The commit of the checkout; null outside of one. An image is built without its history and gets it as an argument. */
+const commitOf = async (): Promise<string | null> => {
   const named = process.env.BUILD_COMMIT
   if (named) return named
   const describe = promisify(execFile)('git', ['describe', '--always', '--dirty', '--abbrev=12', '--exclude=*'])
   return describe.then(
     ({ stdout }) => stdout.trim(),
-    () => '',
+    () => null,
   )
 }
 
@@ -39,7 +39,7 @@ const { outputFiles } = await build({
   define: {
     __dirname: 'import.meta.dirname',
     __filename: 'import.meta.filename',
-    'process.env.BUILD_COMMIT': JSON.stringify(await commitOf()),
+    BUILD_COMMIT: JSON.stringify(await commitOf()),
   },
   // Without white space and comments, a process keeps 5 MB less source in memory.
   minifyWhitespace: true,

@@ -62,6 +62,9 @@ export type Database = {
   close(): Promise<void>
 }
 
+/** The part of a database that reads need. */
+export type Reader = Pick<Database, 'run' | 'rows'>
+
 const CONNECT_TIMEOUT_MS = 1_000
 
 /**

@@ -5,6 +5,7 @@ import { protocolAbi } from '../../src/abi/protocol.generated.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { ledgerTypes } from '../../src/protocol/ledger.ts'
 import { startPostgres } from '../../src/sandbox/parts/postgres.ts'
+import { quantile } from '../faults/target.ts'
 import { openApp } from '../support/app.ts'
 import { seedDeployment, seedToken } from '../support/seed-index.ts'
 
@@ -77,9 +78,6 @@ const fill = async (client: Client, rows: number): Promise<void> => {
   )
   await client.query('VACUUM ANALYZE')
 }
-
-const quantile = (values: readonly number[], share: number): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? Number.NaN
 
 const postgres = await startPostgres()
 const connected = async <T>(url: string, work: (client: Client) => Promise<T>): Promise<T> => {

@@ -6,6 +6,7 @@ import { openApp } from '../support/app.ts'
 import { cloneDatabase } from '../support/clone-database.ts'
 import { indexAll } from '../support/index-all.ts'
 import { factsOf } from '../support/known-chains.ts'
+import { median } from './compare.ts'
 
 /*
  * Measures what `at` costs: each read as of a block and without it, in turn, on a local chain whose events have about 25
@@ -37,9 +38,6 @@ const deployment: Deployment = {
   profile: 'reference',
 }
 const ours = await openApp({ databaseUrl: database.url, nodes: [{ url: chain.rpcUrl, deployment }] })
-
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 
 try {
   for (let sent = 0; sent < TRANSACTIONS; sent += A_BLOCK) await traffic.mine(A_BLOCK)

@@ -149,7 +149,7 @@ test.each<[what: string, keys: string]>([
   try {
     await eventually('a sweep', () => worker.swept() > 0)
     // Nothing is lost while the schedule is there.
-    await sleep(1_200)
+    await eventually('several checks', () => worker.swept() > 2)
     expect(lines).toEqual([])
     const evict = async () => {
       const found = await redis.client.keys(`${worker.prefix}${keys}`)

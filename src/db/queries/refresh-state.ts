@@ -1,5 +1,5 @@
 import type { ChainId } from '../../protocol/chains.ts'
-import type { Reader } from '../reader.ts'
+import type { Reader } from '../pool.ts'
 
 /** What the refresh queue of a chain still has to show, and the newest change, of one snapshot. */
 export type RefreshState = {

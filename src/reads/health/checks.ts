@@ -1,7 +1,6 @@
 import { setMaxListeners } from 'node:events'
-import { getAbiItem, toFunctionSelector, zeroAddress } from 'viem'
+import { zeroAddress } from 'viem'
 import { z } from 'zod'
-import { protocolAbi } from '../../abi/protocol.generated.ts'
 import type { Chain } from '../../chain/chain.ts'
 import { isRevert, toServiceError } from '../../chain/rpc/errors.ts'
 import { decimalsOf } from '../../chain/tokens.ts'
@@ -17,7 +16,7 @@ import { UnixSeconds } from '../../protocol/fields/response-fields.ts'
 import { profiles } from '../../protocol/profiles.ts'
 import { configuredTokens } from '../../protocol/tokens.ts'
 import { type Changes, resourceOf, waitForChange } from '../cache/resources.ts'
-import { requiredSelectors } from './required-selectors.ts'
+import { lackedSelectors, requiredSelectors } from './required-selectors.ts'
 
 type CheckContext = {
   readonly chain: Chain
@@ -26,10 +25,8 @@ type CheckContext = {
   readonly writes: readonly string[]
 }
 
-/** The loupe calls that return the facets of the functions that only one kind of deployment always has. */
-const ownCalls = profiles.deployed.mayLack.map((name) =>
-  call('facetAddress', [toFunctionSelector(getAbiItem({ abi: protocolAbi, name: name as 'owner' }))]),
-)
+/** The facets of the functions that each deployment of the profile reference has, and none of the profile deployed has all of. */
+const lacked = lackedSelectors(profiles.deployed).map(({ facet }) => facet)
 
 /**
  * Why the configured kind of deployment contradicts the functions of the diamond; null when it does not. With another
@@ -37,7 +34,7 @@ const ownCalls = profiles.deployed.mayLack.map((name) =>
  */
 export const profileFault = async (chain: Chain): Promise<string | null> => {
   const { chainId, deployment } = chain
-  const facets = await chain.pinned((block) => chain.readAt(block, ownCalls))
+  const facets = await chain.pinned((block) => chain.readAt(block, lacked))
   const isReference = facets.every((facet) => facet.ok && facet.value !== zeroAddress)
   return isReference && deployment.profile === 'deployed'
     ? `PROFILE_${chainId} is deployed, but the diamond has ${profiles.deployed.mayLack.join(', ')}, as the profile reference has: capacities would be wrong. Set PROFILE_${chainId}=reference.`

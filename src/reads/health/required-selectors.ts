@@ -28,15 +28,20 @@ const requiredViews = new Set<string>([
   ...usedByChecks,
 ])
 
-/** The loupe calls that return the facet of each function that reads and `writes` need of a deployment. */
-export const requiredSelectors = (
-  { mayLack }: Profile,
-  writes: readonly string[],
-): readonly { readonly name: string; readonly facet: Call<`0x${string}`> }[] =>
+/** A function, and the loupe call that returns the facet with it: the zero address for none. */
+type FunctionCall = { readonly name: string; readonly facet: Call<`0x${string}`> }
+
+const functionsWith = (isAsked: (name: string) => boolean): readonly FunctionCall[] =>
   protocolAbi.flatMap((item) =>
-    item.type === 'function' &&
-    (requiredViews.has(item.name) || writes.includes(item.name)) &&
-    !mayLack.includes(item.name)
+    item.type === 'function' && isAsked(item.name)
       ? [{ name: item.name, facet: call('facetAddress', [toFunctionSelector(item)]) }]
       : [],
   )
+
+/** The functions that reads and `writes` need of a deployment. */
+export const requiredSelectors = ({ mayLack }: Profile, writes: readonly string[]): readonly FunctionCall[] =>
+  functionsWith((name) => (requiredViews.has(name) || writes.includes(name)) && !mayLack.includes(name))
+
+/** The functions that a deployment of a kind may lack. */
+export const lackedSelectors = ({ mayLack }: Profile): readonly FunctionCall[] =>
+  functionsWith((name) => mayLack.includes(name))

@@ -77,8 +77,6 @@ const SavedState = z.object({ block: z.object({ timestamp: z.coerce.number().int
 const savedTime = async (stateFile: string): Promise<number> =>
   SavedState.parse(JSON.parse(await readFile(stateFile, 'utf8'))).block.timestamp
 
-const clockNow = (): number => Math.floor(Date.now() / 1_000)
-
 /**
  * Starts a real Ethereum node on 127.0.0.1 and resolves when it answers. Throws a PortTakenError for a taken port, and
  * an Error with the node's last lines when it does not start.
@@ -89,7 +87,9 @@ export const startAnvil = async (options: AnvilOptions): Promise<Anvil> => {
   const { chainId, port = 0, portVariable = 'the port option', blockTime, genesisTimestamp, stateFile } = options
   const resumed = stateFile !== undefined && existsSync(stateFile)
   // The time of a chain never goes back, also where its clock was moved ahead before it was saved.
-  const startTime = resumed ? Math.max(clockNow(), (await savedTime(stateFile)) + 1) : genesisTimestamp
+  const startTime = resumed
+    ? Math.max(Math.floor(Date.now() / 1_000), (await savedTime(stateFile)) + 1)
+    : genesisTimestamp
   const command = anvilBinary()
   // Anvil moves older states from memory to disk, by default into the home directory, where a kill would leave them.
   const cache = await mkdtemp(join(tmpdir(), 'fx-anvil-'))

@@ -512,7 +512,7 @@ export const dbFaults: Faults = {
       ['and(eq(calibrations.model, model), lte(calibrations.version, oldest))', 'lte(calibrations.version, oldest)'],
     ],
   },
-  'src/db/reader.ts': {
+  'src/db/changes/reader.ts': {
     tests: ['test/db/reader.test.ts'],
     faults: [
       ["const CONFLICT = '40001'", "const CONFLICT = '40P01'"],
@@ -523,11 +523,11 @@ export const dbFaults: Faults = {
         'a read that is over delays nothing; the set only grows',
       ],
       ['    pending.add(done)\n', ''],
-      ['(await newestChange(copy)) >= wanted', '(await newestChange(copy)) > wanted'],
-      ['isAhead ? newestChange(origin) : 0n', '0n'],
-      ['isAhead ? newestChange(origin) : 0n', 'newestChange(origin)'],
+      ['(await copy.run(newestChange)) >= wanted', '(await copy.run(newestChange)) > wanted'],
+      ['isAhead ? origin.run(newestChange) : 0', '0'],
+      ['isAhead ? origin.run(newestChange) : 0', 'origin.run(newestChange)'],
       ['    if ((await inTime(Promise.all(pending))) === null) return\n', ''],
-      ['await inTime(wantedChange())', '0n'],
+      ['await inTime(wantedChange())', '0'],
       ['      if (has === null) return\n', ''],
       ['        failedAt = null\n', ''],
       ['isReplicaUsed: () => failedAt === null', 'isReplicaUsed: () => true'],

@@ -1,11 +1,9 @@
-import { errorText, isUnavailable } from '../lib/errors.ts'
-import { sleep } from '../lib/lifecycle.ts'
-import type { Logger } from '../lib/observe/log.ts'
-import type { Database } from './pool.ts'
-import { hasState } from './refusals.ts'
-
-/** The part of a database that reads need. */
-export type Reader = Pick<Database, 'run' | 'rows'>
+import { errorText, isUnavailable } from '../../lib/errors.ts'
+import { sleep } from '../../lib/lifecycle.ts'
+import type { Logger } from '../../lib/observe/log.ts'
+import type { Reader } from '../pool.ts'
+import { hasState } from '../refusals.ts'
+import { newestChange } from './changes.ts'
 
 /** How long after a failure the replica is tried again, in milliseconds. */
 const RETURN_AFTER_MS = 5_000
@@ -15,12 +13,6 @@ const CATCH_UP_WITHIN_MS = 500
 
 /** The SQLSTATE with which a replica cancels a statement that conflicts with recovery. */
 const CONFLICT = '40001'
-
-/** The number of the newest change that a database has; 0 without one. */
-const newestChange = async (database: Reader): Promise<bigint> => {
-  const [[change] = []] = await database.rows({ name: 'newest', text: 'SELECT last FROM change_counter', values: [] })
-  return BigInt(change ?? 0)
-}
 
 /**
  * Reads from a replica that may lag behind its primary, and from the primary while the replica is out of reach. Reads
@@ -62,8 +54,8 @@ export const createReader = (deps: {
   }
 
   /** The change that the replica needs before it is used again. */
-  const wantedChange = async (): Promise<bigint> => (isAhead ? newestChange(origin) : 0n)
-  const hasAll = async (wanted: bigint): Promise<boolean> => (await newestChange(copy)) >= wanted
+  const wantedChange = async (): Promise<number> => (isAhead ? origin.run(newestChange) : 0)
+  const hasAll = async (wanted: number): Promise<boolean> => (await copy.run(newestChange)) >= wanted
 
   /** Waits until reads of the primary are complete and the replica has what they returned, or it takes too long. */
   const catchUp = async (): Promise<void> => {
