@@ -15,7 +15,7 @@ const levels = [
 /** Subfolders by folder, lowest first; '.' is the folder's own files. */
 const subfolders = {
   chain: ['rpc', 'endpoints', 'pool', '.'],
-  db: ['schema', '.', 'changes', 'index', 'queries', 'webhooks'],
+  db: ['schema', '.', 'changes', 'index', 'queries', 'webhooks', 'carry'],
   reads: [
     'lag',
     'cache',

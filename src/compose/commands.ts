@@ -82,6 +82,10 @@ export const programs: Readonly<Record<string, Command>> = {
     },
     run: async (flags) => (await import('./reindex.ts')).runReindex(flags),
   },
+  carry: {
+    summary: 'copy to a rebuilt database what no chain has, such as webhooks: see docs/operations/reindex.md',
+    run: async () => (await import('./carry.ts')).runCarry(),
+  },
   export: {
     summary: 'write final days as Parquet files: see docs/operations/export.md',
     flags: {

@@ -295,6 +295,7 @@ export const environments = {
   audit: { own: z.object(indexed), ofChain },
   webhooks: { own: z.object({ ...logging, ...database, ...chains, ...webhooks, WEBHOOKS_KEY: WebhooksKey }) },
   migrate: { own: z.object({ ...logging, ...database, DATABASE_READ_ROLE: RoleName.optional() }) },
+  carry: { own: z.object({ ...database, PREVIOUS_DATABASE_URL: database.DATABASE_URL }) },
   sandbox: { own: z.object(sandbox), ofChain: ofLocalChain },
 } as const satisfies Readonly<Record<string, Environment>>
 
@@ -302,6 +303,7 @@ export const environments = {
 export const privateNames = (chainIds: readonly ChainId[]): string[] => [
   'DATABASE_URL',
   'DATABASE_READ_URL',
+  'PREVIOUS_DATABASE_URL',
   'REDIS_URL',
   ...chainIds.map((id) => `RPC_URLS_${id}`),
   'IDENTITY_USERINFO_URL',
