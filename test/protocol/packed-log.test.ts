@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { PackedLog } from '../../src/protocol/abi/packed-log.ts'
+import { firstTopicOf, PackedLog, topicWordsOf } from '../../src/protocol/abi/packed-log.ts'
 
 const address = `0x${'1'.repeat(40)}` as const
 const shared = { address, blockNumber: 7n, blockHash: '0xb1', blockTimestamp: 9n, logIndex: 3 } as const
@@ -25,6 +25,20 @@ test('a packed log has the properties of a log', () => {
   })
   expect(log).toMatchObject(shared)
   expect([log.uint(true, 1), log.uint(true, 2), log.uint(false, 0), log.uint(false, 1)]).toEqual([5n, 6n, 8n, 9n])
+})
+
+test.each([
+  [[], '0xf1'],
+  [[word(5n)], `0xf1${word(5n)}`],
+  [[word(5n), word(6n)], `0xf1${word(5n)}${word(6n)}`],
+])('the words of the topics follow each other, packed or not: %#', (topics, words) => {
+  const log = packed(topics, word(8n))
+  expect([firstTopicOf(log), topicWordsOf(log)]).toEqual(['0xf1', words])
+  expect([firstTopicOf({ topics: log.topics }), topicWordsOf({ topics: log.topics })]).toEqual(['0xf1', words])
+})
+
+test('a log without topics has no first one and no words', () => {
+  expect([firstTopicOf({ topics: [] }), topicWordsOf({ topics: [] })]).toEqual([undefined, '0x'])
 })
 
 test('a packed log has a topic up to its last one, and only whole words of its data', () => {

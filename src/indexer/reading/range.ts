@@ -7,7 +7,7 @@ import type { Dated, DatedFact } from '../../db/index/write.ts'
 import type { StoredBlock } from '../../db/stored.ts'
 import { type LedgerLog, ledgerLog } from '../../protocol/abi/ledger-logs.ts'
 import { decodeLog, type Fact, type FeeLog, feeLogsIn, type Hint, isKnownTopic } from '../../protocol/abi/logs.ts'
-import type { RawLog } from '../../protocol/abi/packed-log.ts'
+import { firstTopicOf, type RawLog } from '../../protocol/abi/packed-log.ts'
 import { ledgerIds } from '../../protocol/ledger.ts'
 import { noneExists, recordCall } from './existence.ts'
 import { absentWith } from './gaps.ts'
@@ -194,7 +194,7 @@ const sort = (
     const { row, meaning } = decode(log) ?? reject('a log that cannot be decoded')
     ledger.push(row)
     if (meaning === null) {
-      if (!isKnownTopic(log.topics[0])) unknown.push(log)
+      if (!isKnownTopic(firstTopicOf(log))) unknown.push(log)
     } else if (meaning.kind === 'hint') hints.push(meaning)
     else facts.push(meaning)
   }

@@ -1,7 +1,7 @@
 import { type Address, type Hex, toEventSelector } from 'viem'
 import { entities, kinds, type MemberKind } from '../entities.ts'
 import { compileFields, type Field, integerIn, type Log, logEvents, type Origin, originOf } from './log-fields.ts'
-import { PackedLog } from './packed-log.ts'
+import { firstTopicOf } from './packed-log.ts'
 
 /**
  * The origin of a log. A fact that was read from the chain's state has the block at which it was first seen, and no
@@ -174,6 +174,5 @@ export const feeLogsIn = (hints: readonly Hint[]): FeeLog[] =>
 
 /** The decoded log; null for a log that the index does not follow. */
 export const decodeLog = (log: Log): Fact | Hint | null => {
-  const topic = log instanceof PackedLog ? log.firstTopic : log.topics[0]
-  return decoders.get(topic ?? '0x')?.(log) ?? null
+  return decoders.get(firstTopicOf(log) ?? '0x')?.(log) ?? null
 }

@@ -63,6 +63,11 @@ export class PackedLog implements RawLog {
     const others = Array.from({ length: this.topicCount - 1 }, (_, at) => this.hex(this.topicsAt + at * 32, 32))
     return [this.firstTopic, ...others]
   }
+  /** The words of the topics, one after the other. */
+  get topicWords(): Hex {
+    const others = this.bytes.toString('hex', this.topicsAt, this.topicsAt + (this.topicCount - 1) * 32)
+    return `${this.firstTopic}${others}`
+  }
   get data(): Hex {
     return this.hex(this.dataAt, this.dataLength)
   }
@@ -96,3 +101,13 @@ export class PackedLog implements RawLog {
     return `0x${this.bytes.toString('hex', from, from + length)}`
   }
 }
+
+type Topics = Pick<RawLog, 'topics'>
+
+/** The first topic of a log; undefined when it has none. */
+export const firstTopicOf = (log: Topics): Hex | undefined =>
+  log instanceof PackedLog ? log.firstTopic : log.topics[0]
+
+/** The words of the topics of a log, one after the other. */
+export const topicWordsOf = (log: Topics): Hex =>
+  log instanceof PackedLog ? log.topicWords : `0x${log.topics.map((word) => word.slice(2)).join('')}`

@@ -120,7 +120,8 @@ export const ledgerFaults: Faults = {
   'src/protocol/abi/ledger-logs.ts': {
     tests: ['test/indexer/ledger.service.test.ts', 'test/api/activity.service.test.ts'],
     faults: [
-      ['words.map((word) => word.slice(2)).join', 'words.slice(1).map((word) => word.slice(2)).join'],
+      ['wallet: read.wallet(log)', 'wallet: null'],
+      ['fee: read.fee(log)', 'fee: null'],
       ['name === input', "name === input && name !== 'positionId'"],
     ],
   },

@@ -49,7 +49,9 @@ export const protocolFaults: Faults = {
   'src/protocol/abi/packed-log.ts': {
     tests: ['test/protocol/packed-log.test.ts'],
     faults: [
-      ['this.topicCount - 1', 'this.topicCount'],
+      ['length: this.topicCount - 1', 'length: this.topicCount'],
+      ['(this.topicCount - 1) * 32', 'this.topicCount * 32'],
+      ['log.topics.map((word)', 'log.topics.slice(1).map((word)'],
       ['this.topicsAt + at * 32, 32)', 'this.topicsAt + (at - 1) * 32, 32)'],
       ['at < this.topicCount', 'at <= this.topicCount'],
       ['(at + 1) * 32 <= this.dataLength', 'at * 32 <= this.dataLength'],
