@@ -8,8 +8,10 @@ import { type ConfigOf, load } from '../config/load.ts'
 import { appOf, identityOf, metricsOf, poolOf, pricingOf, secretsOf } from '../config/parts.ts'
 import { createReader } from '../db/changes/reader.ts'
 import { measureDatabases, showReplica } from '../db/metrics.ts'
+import { requireSessions } from '../db/versions.ts'
 import { defaultClaims } from '../identity/me.ts'
 import { createIdentity } from '../identity/verify.ts'
+import { nullIfUnavailable } from '../lib/errors.ts'
 import { type Closers, createClosers } from '../lib/lifecycle.ts'
 import { createLogger, type Logger } from '../lib/observe/log.ts'
 import { createMetrics } from '../lib/observe/metrics.ts'
@@ -78,6 +80,8 @@ export const openApi = async (
   const database = openDatabase({ ...pool, name: 'reads', url }, closers)
   await requireVersionOf(database, log, closers)
   const copy = copyUrl === undefined ? undefined : openDatabase({ ...pool, name: 'copy', url: copyUrl }, closers)
+  // A replica that is out of reach is not waited for.
+  if (copy) await requireSessions(copy, 'DATABASE_READ_URL').catch(nullIfUnavailable)
   const replica = copy && createReader({ copy, origin: database, log })
   const reader = replica ?? database
   const changes = closers.add('changes', createChanges({ url, database: reader, log }), (it) => it.close())

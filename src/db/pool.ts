@@ -9,6 +9,7 @@ import type { Logger } from '../lib/observe/log.ts'
 import { createOutageLog } from '../lib/observe/outage-log.ts'
 import { waited } from '../lib/observe/timing.ts'
 import { adviceOf, faultText, isOutOfReach, withoutStatement } from './refusals.ts'
+import { haveOneSession } from './sessions.ts'
 
 /** A unit of work of the database: a statement, or a transaction of several statements. */
 type Work = {
@@ -57,6 +58,11 @@ export type Database = {
   transaction<T>(work: (handle: Handle, copy: Copy) => Promise<T>): Promise<T>
   /** Runs reads that all see the database as of the first one. Throws as `run` does. */
   snapshot<T>(work: (handle: Handle, rows: Database['rows']) => Promise<T>): Promise<T>
+  /**
+   * Whether two connections have one session of the server: behind a pooler in transaction mode, prepared statements,
+   * notifications and locks of sessions are lost. False for a pool of one connection. Throws as `run` does.
+   */
+  sharesSessions(): Promise<boolean>
   /** Connections of the pool, idle connections, and callers that wait for a connection. */
   connections(): { readonly total: number; readonly idle: number; readonly waiting: number }
   close(): Promise<void>
@@ -163,6 +169,16 @@ export const createDatabase = (options: DatabaseOptions): Database => {
       ),
     snapshot: (work) =>
       transaction((handle, client) => work(handle, (statement) => rowsOn(client, statement)), readOnly),
+    sharesSessions: () =>
+      guarded({ pool: name, kind: 'query', name: undefined }, async () => {
+        if (options.maxConnections < 2) return false
+        const clients = await Promise.all([pool.connect(), pool.connect()])
+        try {
+          return await haveOneSession(...clients)
+        } finally {
+          for (const client of clients) client.release()
+        }
+      }),
     connections: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close: () => pool.end(),
   }

@@ -55,8 +55,18 @@ export const readApplied = async (handle: Handle): Promise<Applied> => {
   return { times: times.map(Number), oldest: floor?.oldest ?? 0 }
 }
 
+/** Throws an OperatorError when a database is behind a pooler that changes the session of a connection. */
+export const requireSessions = async (database: Database, variable = 'DATABASE_URL'): Promise<void> => {
+  if (!(await database.sharesSessions())) return
+  const lost = 'prepared statements, notifications and leases need a session of the server'
+  throw new OperatorError(
+    `${variable} points to a pooler in transaction mode, but ${lost}: set the pooler to session mode, or the URL to PostgreSQL`,
+  )
+}
+
 /** Throws an OperatorError when this build cannot run on a database, `service_unavailable` when it is out of reach. */
 export const requireVersion = async (database: Database): Promise<void> => {
+  await requireSessions(database)
   const fault = versionFault(migrationsOf(migrationsFolder), await database.snapshot(readApplied))
   if (fault !== null) throw new OperatorError(fault)
 }

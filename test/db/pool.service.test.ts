@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
+import { Client } from 'pg'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { limitConnections } from '../../src/db/limited.ts'
 import { measureDatabases } from '../../src/db/metrics.ts'
 import { createDatabase, type Database, type DatabaseOptions, databaseStatements } from '../../src/db/pool.ts'
+import { haveOneSession } from '../../src/db/sessions.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'
 import { eventually } from '../support/process.ts'
@@ -270,7 +272,7 @@ test('a limited database runs so much at once of every kind, and refuses when to
   const fake: Database = {
     ...{ handle: database.handle, run: named('run'), rows: named('rows') },
     ...{ transaction: named('transaction'), snapshot: named('snapshot') },
-    ...{ connections: database.connections, close: async () => {} },
+    ...{ sharesSessions: database.sharesSessions, connections: database.connections, close: async () => {} },
   }
   const limited = limitConnections(fake, 2, 3)
   const [run, statement] = [async () => {}, { text: '', values: [] }]
@@ -290,3 +292,30 @@ test('a limited database runs so much at once of every kind, and refuses when to
   expect([most, running]).toEqual([2, 0])
   expect(limited.connections()).toEqual(database.connections())
 })
+
+test('connections of a database have sessions of their own, and a pool of one connection shares none', async () => {
+  expect(await database.sharesSessions()).toBe(false)
+  await on({ maxConnections: 1 }, async (own) => expect(await own.sharesSessions()).toBe(false))
+  expect(database.connections().idle).toBe(database.connections().total)
+})
+
+// A pooler with one session gives it to both connections, and one with several mostly the one that became free last.
+test.each([0, 2])(
+  'two connections that get one session, after %i other ones, are found to share it',
+  async (others) => {
+    const [shared, other] = [new Client(store.url), new Client(store.url)]
+    await Promise.all([shared.connect(), other.connect()])
+    try {
+      let transactions = 0
+      const query = (text: string) => {
+        if (text === 'BEGIN') transactions += 1
+        return (transactions > others ? shared : other).query(text)
+      }
+      expect(await haveOneSession(shared, { query } as Client)).toBe(true)
+      expect(transactions).toBe(others + 1)
+      expect(await haveOneSession(shared, other)).toBe(false)
+    } finally {
+      await Promise.all([shared.end(), other.end()])
+    }
+  },
+)

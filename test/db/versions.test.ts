@@ -6,6 +6,7 @@ import {
   type Applied,
   migrationsFolder,
   migrationsOf,
+  requireSessions,
   requireVersion,
   requireVersionOnceReached,
   versionFault,
@@ -89,7 +90,7 @@ const checks = (...outcomes: readonly (Applied | Error)[]) => {
     if (outcome instanceof Error) throw outcome
     return outcome as never
   }
-  return { counted, database: { snapshot } as unknown as Database }
+  return { counted, database: { snapshot, sharesSessions: async () => false } as unknown as Database }
 }
 const start = (database: Database, signal = new AbortController().signal) => {
   const lines: string[] = []
@@ -102,6 +103,14 @@ test('a database that a build does not support is an error for the operator', as
   await requireVersion(checks(supported).database)
   await expect(requireVersion(checks({ times: [], oldest: 0 }).database)).rejects.toBeInstanceOf(OperatorError)
   await expect(requireVersion(checks(down).database)).rejects.toBe(down)
+})
+
+test('a pooler that changes the session of a connection stops a start, by the name of its variable', async () => {
+  const { database } = checks(supported)
+  const shared: Database = { ...database, sharesSessions: async () => true }
+  await expect(requireVersion(shared)).rejects.toBeInstanceOf(OperatorError)
+  await expect(requireVersion(shared)).rejects.toThrow(/^DATABASE_URL points to a pooler in transaction mode/)
+  await expect(requireSessions(shared, 'DATABASE_READ_URL')).rejects.toThrow(/^DATABASE_READ_URL points to a pooler/)
 })
 
 test('a start checks the version once when the database is in reach', async () => {

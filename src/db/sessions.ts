@@ -1,0 +1,23 @@
+import type { ClientBase } from 'pg'
+
+type Connection = Pick<ClientBase, 'query'>
+
+/** A pooler may give the session of the first connection to another client before the second one gets it. */
+const ATTEMPTS = 10
+
+/**
+ * Whether a transaction of the second connection runs in the session that the first one had, which is idle. The pooler
+ * gives a transaction the session that became free last.
+ */
+export const haveOneSession = async (idle: Connection, busy: Connection): Promise<boolean> => {
+  const sessionOf = async (client: Connection): Promise<number | undefined> =>
+    (await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0]?.pid
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const session = await sessionOf(idle)
+    await busy.query('BEGIN')
+    const isShared = (await sessionOf(busy)) === session
+    await busy.query('COMMIT')
+    if (isShared) return true
+  }
+  return false
+}
