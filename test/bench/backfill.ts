@@ -1,6 +1,5 @@
-import { execFileSync, fork } from 'node:child_process'
+import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -12,6 +11,7 @@ import { startPostgres } from '../../src/sandbox/parts/postgres.ts'
 import { behindLatency, mineHistory } from './backfill-node.ts'
 import { Backfilled, type ToBackfill } from './backfill-task.ts'
 import { median } from './compare.ts'
+import { spentBy } from './spent.ts'
 
 /*
  * Measures the logs per second from a local node into Postgres, and their processor time and memory. The index's own
@@ -38,32 +38,6 @@ type Contestant = (typeof contestants)[number]
 
 const [anvil, postgres] = await Promise.all([startAnvil({ chainId: 8453 }), startPostgres()])
 const closers: (() => unknown)[] = [anvil.close, postgres.close]
-
-/** Processor seconds of a process and its children so far, including ended ones if the system keeps these. */
-const spentBy = (pid: number): number => {
-  if (existsSync('/proc/self/stat')) {
-    const stats = readdirSync('/proc')
-      .filter((name) => /^\d+$/.test(name))
-      .map((name) => {
-        try {
-          // A name in parentheses may contain spaces. State and parent follow it, and from the 12th field on times in
-          // 1/100 s.
-          const fields = readFileSync(`/proc/${name}/stat`, 'utf8').split(') ').at(-1)?.split(' ').map(Number) ?? []
-          return { own: Number(name), parent: fields[1], ticks: fields.slice(11, Number(name) === pid ? 15 : 13) }
-        } catch {
-          return { own: 0, parent: 0, ticks: [] }
-        }
-      })
-    const ticks = stats.filter(({ own, parent }) => own === pid || parent === pid).flatMap((each) => each.ticks)
-    return ticks.reduce((sum, each) => sum + each, 0) / 100
-  }
-  const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,time='], { encoding: 'utf8' }).trim().split('\n')
-  const seconds = lines
-    .map((line) => line.trim().split(/\s+/))
-    .filter(([own, parent]) => Number(own) === pid || Number(parent) === pid)
-    .map(([, , time = '']) => time.split(/[-:]/).reduce((sum, part) => sum * 60 + Number(part), 0))
-  return seconds.reduce((sum, each) => sum + each, 0)
-}
 
 const onServer = async <T>(url: string, work: (client: Client) => Promise<T>): Promise<T> => {
   const client = new Client(url)

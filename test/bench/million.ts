@@ -126,7 +126,7 @@ export const startFilled = async (sizes: readonly number[]) => {
     console.log(`${rows} positions of ${planOf(rows).wallets} wallets written in ${took} s`)
     console.log(`  bytes a row, in the table + in its indexes: ${await bytesPerRow(url.href)}`)
   }
-  return { urls, close: postgres.close }
+  return { urls, pid: postgres.pid, close: postgres.close }
 }
 
 /** One database with `ROWS` positions. */
