@@ -42,7 +42,7 @@ const ledgerOfPositions = `INSERT INTO ledger (chain_id, block_number, block_has
 const bytesOf = async (url: string) => {
   const rows = await query<{ name: string; bytes: string; rows: string }>(
     url,
-    `SELECT relname AS name, pg_total_relation_size(relid) AS bytes, n_live_tup AS rows
+    `SELECT relname AS name, pg_total_relation_size(relname::regclass) AS bytes, n_live_tup AS rows
       FROM pg_stat_user_tables WHERE schemaname = 'public'`,
   )
   const of = (...names: string[]): number =>
