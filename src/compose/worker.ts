@@ -189,7 +189,10 @@ export const openWorker = async (
     followed.map(({ chain, demand }) => {
       const onWrite = (): void => jobs.ask('observe', { chainId: chain.chainId })
       const session = openDatabase({ ...pool, maxConnections: 1 }, closers)
-      return follow({ chain, database: indexing, session, pollMs, demand, onWrite, log }, stop.signal)
+      return follow(
+        { chain, database: indexing, session, pollMs, demand, onWrite, jobsFault: jobs.fault, log },
+        stop.signal,
+      )
     }),
   )
   const watching = Promise.all([...chains.values()].map((chain) => watchStartBlock({ chain, log }, stop.signal)))

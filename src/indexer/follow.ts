@@ -34,6 +34,8 @@ export type FollowDeps = {
   readonly demand: Demand
   /** Called after each step that wrote, because it may have requested observations. */
   readonly onWrite: () => void
+  /** Why the queue of jobs fails; null, which is the default, while it works. */
+  readonly jobsFault?: () => string | null
   readonly log: Logger
   /** `LEASE_TTL_MS` unless given. */
   readonly leaseTtlMs?: number
@@ -62,10 +64,20 @@ const HEARTBEAT_EVERY_MS = 1_000
  * fault of a node or of the database does not end it: each fault is logged and followed by a pause that grows with the
  * number of consecutive faults.
  *
- * @example await follow({ chain, database, session, pollMs, demand, onWrite, log }, controller.signal)
+ * @example await follow({ chain, database, session, pollMs, demand, onWrite, jobsFault, log }, controller.signal)
  */
 export const follow = async (deps: FollowDeps, signal: AbortSignal): Promise<void> => {
-  const { chain, database, session, pollMs, demand, onWrite, log, leaseTtlMs = LEASE_TTL_MS } = deps
+  const {
+    chain,
+    database,
+    session,
+    pollMs,
+    demand,
+    onWrite,
+    jobsFault = () => null,
+    log,
+    leaseTtlMs = LEASE_TTL_MS,
+  } = deps
   const clock = deps.now ?? (() => performance.now())
   const { chainId } = chain
   const holder = randomUUID()
@@ -80,7 +92,7 @@ export const follow = async (deps: FollowDeps, signal: AbortSignal): Promise<voi
     const { head, isQuiet, proven, source, problem, left } = result
     const now = clock()
     if (left === 'work' && reported?.problem === problem && now - reported.at < HEARTBEAT_EVERY_MS) return
-    const heartbeat = { head, isQuiet, proven, source, problem, nodes: chain.status() }
+    const heartbeat = { head, isQuiet, proven, source, problem, jobsFault: jobsFault(), nodes: chain.status() }
     await database.transaction(async (handle) => {
       // A worker that has lost the lease must not report a proof.
       await holdLease(handle, current, leaseTtlMs)

@@ -1,6 +1,6 @@
 import { once, setMaxListeners } from 'node:events'
 import { type ConnectionOptions, Queue, Worker } from 'bullmq'
-import { Redis, type RedisOptions } from 'ioredis'
+import { Redis, type RedisOptions, ReplyError } from 'ioredis'
 import { errorText, unavailable } from '../lib/errors.ts'
 import { sleep } from '../lib/lifecycle.ts'
 import type { Logger } from '../lib/observe/log.ts'
@@ -34,8 +34,17 @@ const CHECK_EVERY_MS = 60_000
 /** The longest pause before a connection is opened again, in milliseconds. */
 const MAX_RECONNECT_MS = 3_000
 
+/** Characters of an answer of Redis that are shown. */
+const MAX_REASON = 200
+
 /** The pause before the nth attempt: a Redis that closes each connection, as in protected mode, is not asked all the time. */
 const reconnectMs = (attempt: number): number => Math.min(MAX_RECONNECT_MS, 100 * 2 ** attempt)
+
+/** What Redis answered, or the code of a connection that failed; null for another fault. */
+const reasonOf = (fault: unknown): string | null => {
+  if (fault instanceof ReplyError) return errorText(fault).split('. ')[0]?.slice(0, MAX_REASON) ?? null
+  return fault instanceof Error && 'code' in fault ? String(fault.code) : null
+}
 
 const jobNames = Object.keys(queues) as JobName[]
 
@@ -72,8 +81,12 @@ export const createBullDriver = (options: BullOptions): Driver => {
     isRescheduling = false
   }
 
+  let reason: string | null = null
   const onFault = (fault: unknown): void => {
     if (stop.signal.aborted) return
+    // The refusal of a connection is followed by other faults, which it causes.
+    const kept = outages.isDown() && !(fault instanceof ReplyError) ? reason : null
+    reason = kept ?? reasonOf(fault)
     outages.failed(fault)
     void reschedule()
   }
@@ -205,6 +218,7 @@ export const createBullDriver = (options: BullOptions): Driver => {
         const dueAt = first === undefined ? Date.now() : first.timestamp + (first.opts.delay ?? 0)
         return { jobs, oldestSeconds: Math.max(0, Date.now() - dueAt) / 1_000 }
       }),
+    fault: () => (outages.isDown() ? (reason ?? 'no answer') : null),
     async close() {
       // Closed before the abort, so that the end of a job does not let its worker take the next one.
       const idle = Promise.all(workers.map((worker) => worker.close()))

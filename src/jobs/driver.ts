@@ -24,6 +24,8 @@ export type Driver = {
    * reach.
    */
   waiting(name: JobName): Promise<Waiting>
+  /** Why the queue fails, without addresses; null while it works. */
+  fault(): string | null
   /** Accepts no more jobs, aborts those that run in this process and waits for them. */
   close(): Promise<void>
 }

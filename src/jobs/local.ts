@@ -98,6 +98,7 @@ export const createLocalDriver = ({
         oldestSeconds: first === undefined ? 0 : (performance.now() - first.addedAt) / 1_000,
       }
     },
+    fault: () => null,
     async close() {
       stop.abort()
       for (const timer of timers.values()) clearInterval(timer)

@@ -28,6 +28,8 @@ export type Jobs = {
   work(handlers: Handlers): Promise<void>
   /** The waiting jobs of a name. Throws `service_unavailable` when the queue is out of reach. */
   waiting(name: JobName): Promise<Waiting>
+  /** Why the queue fails, without addresses; null while it works. */
+  fault(): string | null
   /** Accepts no more jobs, aborts those that run in this process and waits for them. */
   close(): Promise<void>
 }
@@ -94,6 +96,7 @@ export const createJobs = (options: {
       return driver.work(run)
     },
     waiting: (name) => driver.waiting(name),
+    fault: () => driver.fault(),
     close: () => driver.close(),
   }
 }

@@ -39,11 +39,14 @@ const endpoint = {
 }
 const heartbeat: Heartbeat = {
   ...{ head: blockOf(20n), isQuiet: true, proven: blockOf(18n), source: 'logs', problem: 'the head is old' },
+  jobsFault: 'DENIED',
   nodes: { endpoints: [endpoint, { ...endpoint, index: 1, height: null }], halted: true, hasLogs: false },
 }
-const quiet: Heartbeat = { ...heartbeat, isQuiet: false, proven: null, source: 'ids', problem: null }
+const { jobsFault: _, ...working } = heartbeat
+const quiet: Heartbeat = { ...working, isQuiet: false, proven: null, source: 'ids', problem: null }
 /** As it is read: without the hash of the head. */
 const stored = ({ head: { number, timestamp }, ...rest }: Heartbeat) => ({
+  jobsFault: null,
   ...rest,
   unknownLogs: null,
   head: { number, timestamp },

@@ -155,10 +155,10 @@ test('why no step succeeds is stored, without a new time of the last heartbeat',
 
 test('the heartbeat has the head, the proof, the source and the problem, which is stored at once', async () => {
   fake.create('position', 1)
-  start()
+  start({ jobsFault: () => 'OOM' })
   await atHead()
   await eventually('it is stored', async () => (await heartbeat())?.proven !== undefined)
-  expect(await heartbeat()).toMatchObject({ source: 'logs', problem: null, proven: fake.head() })
+  expect(await heartbeat()).toMatchObject({ source: 'logs', problem: null, jobsFault: 'OOM', proven: fake.head() })
   const [stored] = await rowsOf(database, 'SELECT reported_at AS at FROM heartbeats')
   fake.state.hides = () => true
   fake.create('position', 2)

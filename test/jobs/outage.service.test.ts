@@ -73,6 +73,7 @@ const startWorker = async ({
     started: () => started,
     active: () => active,
     swept: () => swept,
+    fault: jobs.fault,
     async close() {
       clearInterval(asking)
       await jobs.close()
@@ -87,7 +88,9 @@ test.each(Array.from({ length: FAIL_OVERS }, (_, at) => at + 1))(
     const worker = await startWorker()
     try {
       await eventually('an observation is active', () => worker.started() > 1 && worker.active() > 0)
+      expect(worker.fault()).toBeNull()
       await redis.refuse('READONLY')
+      await eventually('the refusal is the fault', () => worker.fault()?.startsWith('READONLY') === true)
       await sleep(byForm(500, 1_000 + ((run * 617) % 5_000)))
       await redis.accept('READONLY')
       const [healedAt, before] = [performance.now(), worker.started()]
@@ -95,6 +98,7 @@ test.each(Array.from({ length: FAIL_OVERS }, (_, at) => at + 1))(
       const took = performance.now() - healedAt
       console.log(`fail-over ${run}: observations resumed after ${Math.round(took)} ms`)
       expect(took).toBeLessThan(RESUMES_WITHIN_MS)
+      await eventually('the fault is gone', () => worker.fault() === null)
     } finally {
       await worker.close()
     }
@@ -170,7 +174,7 @@ test('a Redis that refuses every connection is asked ever more rarely', async ()
   const server = createServer((socket) => {
     opened += 1
     socket.on('error', () => {})
-    socket.end('-DENIED Redis is running in protected mode\r\n')
+    socket.end('-DENIED Redis is running in protected mode because no password is set. Set one.\r\n')
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -178,11 +182,15 @@ test('a Redis that refuses every connection is asked ever more rarely', async ()
   const worker = await startWorker({ lines, redisUrl: `redis://127.0.0.1:${port}` })
   try {
     await eventually('the text of Redis is logged', () => lines.join('').includes('protected mode'))
+    const refusal = 'DENIED Redis is running in protected mode because no password is set'
+    await eventually('the text of Redis is the fault', () => worker.fault() === refusal)
     const before = opened
     await sleep(5_000)
     // Each queue has two connections, and all have one more. Each is opened after 0.2, 0.4, 0.8, 1.6 and every 3 s.
     expect(opened - before).toBeLessThanOrEqual(4 * (2 * Object.keys(idle).length + 1))
     expect(lines.length).toBeLessThanOrEqual(4)
+    // Faults that follow from the refusal do not hide it, nor does an address appear.
+    expect(worker.fault()).toBe(refusal)
   } finally {
     await worker.close()
     server.close()

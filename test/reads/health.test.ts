@@ -49,6 +49,11 @@ test.each<[string, Partial<IndexHealth>, string | null]>([
     { feesContradiction: 'payout 1, not 2' },
     'The fee rates of chain 8453 contradict its logs, so fees of claims are null: payout 1, not 2.',
   ],
+  [
+    'a queue of jobs that fails',
+    beat({ jobsFault: 'DENIED Redis is running in protected mode' }),
+    'The jobs of chain 8453 do not run, because Redis fails: DENIED Redis is running in protected mode. Check REDIS_URL',
+  ],
   ['no node with logs', beat({ nodes: { ...healthyNodes, hasLogs: false } }), 'No node of chain 8453 serves logs'],
 ])('an index with %s', (_, changed, alarm) => {
   expect(alarms(changed)).toEqual(alarm === null ? [] : [expect.stringContaining(alarm)])

@@ -50,6 +50,9 @@ const NodeStatus = z.object({
 /** The status of a chain's endpoints in one process, for operators: the part that is useful after it has ended. */
 export type NodeStatus = z.output<typeof NodeStatus>
 
+/** The jobs belong to no chain, but the leader of each knows whether they run. Builds that do not know them leave them out. */
+const Report = NodeStatus.extend({ jobsFault: z.string().nullable().prefault(null) })
+
 /** The leader's report on a chain. */
 export type Heartbeat = {
   /** The newest block. */
@@ -61,6 +64,8 @@ export type Heartbeat = {
   readonly source: 'logs' | 'ids'
   /** A sentence about the problem that prevents a proof of the index; null when there is none. */
   readonly problem: string | null
+  /** Why the queue of jobs fails; null, which is the default, while it works. */
+  readonly jobsFault?: string | null
   readonly nodes: NodeStatus
 }
 
@@ -69,7 +74,7 @@ export type Heartbeat = {
  * proof until a rollback deletes it.
  */
 export const saveHeartbeat = async (handle: Handle, chainId: ChainId, heartbeat: Heartbeat): Promise<void> => {
-  const { head, isQuiet, proven, source, problem, nodes } = heartbeat
+  const { head, isQuiet, proven, source, problem, jobsFault = null, nodes } = heartbeat
   const row = {
     reportedAt: sql`now()`,
     headNumber: head.number,
@@ -80,7 +85,7 @@ export const saveHeartbeat = async (handle: Handle, chainId: ChainId, heartbeat:
     ...(proven && { provenNumber: proven.number, provenHash: proven.hash, provenTimestamp: proven.timestamp }),
     source,
     problem,
-    endpoints: z.encode(NodeStatus, nodes),
+    endpoints: z.encode(Report, { ...nodes, jobsFault }),
   }
   await handle
     .insert(work.heartbeats)
@@ -126,13 +131,15 @@ export const readHeartbeat = async (handle: Handle, chainId: ChainId) => {
   if (found === undefined) return null
   const { row, ageSeconds } = found
   const { provenNumber: number, provenHash: hash, provenTimestamp: timestamp } = row
+  const { jobsFault, ...nodes } = Report.parse(row.endpoints)
   const heartbeat: Omit<Heartbeat, 'head'> & { readonly head: Pick<StoredBlock, 'number' | 'timestamp'> } = {
     head: { number: row.headNumber, timestamp: row.headTimestamp },
     isQuiet: row.isQuiet && row.checkedNumber === row.headNumber,
     proven: number === null || hash === null || timestamp === null ? null : { number, hash, timestamp },
     source: row.source,
     problem: row.problem,
-    nodes: NodeStatus.parse(row.endpoints),
+    jobsFault,
+    nodes,
   }
   const { unknownLogs: many, unknownTopic: topic, unknownBlock: block } = row
   /** The newest log that no build knew, whose topic is null without one, and how many there were; null for none. */

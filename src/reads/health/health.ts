@@ -91,6 +91,10 @@ const alarms: readonly ((chain: ChainHealth) => string | null)[] = [
     heartbeat?.problem == null
       ? null
       : `The index of chain ${chainId} is not proved: ${heartbeat.problem}. If this persists, add a node of another provider to RPC_URLS_${chainId}.`,
+  ({ chainId, health: { heartbeat } }) =>
+    heartbeat?.jobsFault == null
+      ? null
+      : `The jobs of chain ${chainId} do not run, because Redis fails: ${heartbeat.jobsFault}. Check REDIS_URL of the worker, and the log of Redis.`,
   ({ chainId, health: { audit } }) =>
     audit?.last && audit.last.ageSeconds < ALARM_OF_DIFFERENCE_SECONDS
       ? `The audit of chain ${chainId} found a difference ${Math.floor(audit.last.ageSeconds)} s ago: ${audit.last.difference}. Run the audit command, and find the node that left it out.`

@@ -86,7 +86,8 @@ export const jobsFaults: Faults = {
   'src/jobs/bull.ts': {
     tests: bull,
     faults: [
-      ['if (stop.signal.aborted) return\n    outages.failed(fault)', 'outages.failed(fault)'],
+      ['if (stop.signal.aborted) return\n    // The', '// The'],
+      ['outages.isDown() && !(fault instanceof ReplyError) ? reason', '(fault as unknown) === 1 ? reason'],
       ['    void reschedule()\n  }', '  }'],
       ['    isRescheduling = false\n', ''],
       ['deduplication: { id: key, keepLastIfActive: true }', 'deduplication: { id: key }'],
