@@ -19,7 +19,11 @@ export type Drift = {
   readonly note: string
 }
 
-const MAX_EMPIRICAL_DRIFT = 0.5
+/**
+ * The largest drift that follows from closes, a year in either direction.
+ * @internal
+ */
+export const MAX_EMPIRICAL_DRIFT = 0.5
 
 /** The annualised log change over the history, at most 50 % a year in either direction. */
 export const empiricalDrift = ({ closes, last }: History, r: number): Drift => {

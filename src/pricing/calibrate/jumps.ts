@@ -10,8 +10,9 @@ const THRESHOLD = 4
 /**
  * Maximum jumps a year. A higher estimate counts volatility clusters as jumps, and the kernel's series would not hold
  * a long horizon of them.
+ * @internal
  */
-const MAX_JUMPS_A_YEAR = 8
+export const MAX_JUMPS_A_YEAR = 8
 
 /** The weight of the tier's default, as a number of observed jumps. */
 const DEFAULT_WEIGHT = 5

