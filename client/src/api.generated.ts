@@ -905,6 +905,154 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the webhook endpoints of the key
+         * @description Returns the endpoints that the key registered, the oldest first.
+         */
+        get: operations["getWebhooks"];
+        put?: never;
+        /**
+         * Register a webhook endpoint
+         * @description Registers an endpoint, which gets messages about what changes from now on. `secret` in the response signs them and is not shown again. To repeat a request without a response, list the endpoints first: each request registers one more.
+         */
+        post: operations["postWebhooks"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve a webhook endpoint
+         * @description Returns an endpoint with its state and its last failure.
+         */
+        get: operations["getWebhooksById"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove a webhook endpoint
+         * @description Removes an endpoint with its messages, and returns it.
+         */
+        delete: operations["deleteWebhooksById"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{id}/ping": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test message
+         * @description Lets a worker send the message `webhook.ping` within seconds, and returns it. Its result is among the deliveries. While one waits, it is returned instead.
+         */
+        post: operations["postWebhooksPingById"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the newest deliveries of a webhook endpoint
+         * @description Returns the newest 100 messages that wait or ended. Delivered messages about changes are not kept.
+         */
+        get: operations["getWebhooksDeliveriesById"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause a webhook endpoint
+         * @description Stops deliveries until the endpoint is resumed, and then sends what it missed.
+         */
+        post: operations["postWebhooksPauseById"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume a webhook endpoint
+         * @description Continues deliveries at once, first with the dead messages. An endpoint that was paused after ten attempts or disabled by an answer of 410 is active again.
+         */
+        post: operations["postWebhooksResumeById"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace the secret of a webhook endpoint
+         * @description Returns a new `secret`, which is not shown again. The one before it signs as well for 24 hours.
+         */
+        post: operations["postWebhooksRotateById"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/pricing/health": {
         parameters: {
             query?: never;
@@ -3462,6 +3610,58 @@ export interface components {
              */
             reason: "backfill" | "rebuilt" | "many_changes" | "repaired" | "unannounced" | "operator" | "other_history";
         };
+        /** @description A webhook endpoint */
+        Webhook: {
+            /** @description Id of the endpoint */
+            id: string;
+            /** @description Where messages are posted */
+            url: string;
+            /** @description The types of its messages */
+            types: ("settlement.settled" | "settlement.reverted" | "settlement.finalized" | "activity.recorded" | "activity.reverted" | "wallet.changed" | "event.changed")[];
+            /** @description Only messages of these chains; null for all */
+            chainIds: number[] | null;
+            /** @description Only messages of these wallets; null for all */
+            wallets: `0x${string}`[] | null;
+            /** @description Only messages of these events; null for all */
+            eventIds: number[] | null;
+            /**
+             * @description `active`; `paused` by a request, by the operator, or after ten attempts at a message; `disabled` after an answer of 410
+             * @enum {string}
+             */
+            state: "active" | "paused" | "disabled";
+            /** @description When it was registered, in Unix seconds */
+            createdAt: number;
+            /** @description The last accepted message; null before the first, in Unix seconds */
+            succeededAt: number | null;
+            /** @description The first failed attempt after the last accepted message; null while there is none, in Unix seconds */
+            failingSince: number | null;
+            /** @description Why the last attempt failed; null while none fails */
+            failure: string | null;
+            /** @description When the secret before the last rotation ends; null when one secret signs, in Unix seconds */
+            previousSecretUntil: number | null;
+            /** @description The secret that signs its messages, only in the response to a registration and to a rotation */
+            secret?: string;
+        };
+        /** @description A message to a webhook endpoint */
+        WebhookDelivery: {
+            /** @description The `webhook-id` of the message */
+            id: string;
+            /**
+             * @description `waiting` for its next attempt, `delivered`, or `dead` after the last attempt
+             * @enum {string}
+             */
+            state: "waiting" | "delivered" | "dead";
+            /** @description Attempts that ended */
+            attempts: number;
+            /** @description When the next attempt may begin; null when there is none, in Unix seconds */
+            nextAt: number | null;
+            /** @description When the last attempt began; null before the first, in Unix seconds */
+            sentAt: number | null;
+            /** @description When it was delivered or became dead; null while it waits, in Unix seconds */
+            endedAt: number | null;
+            /** @description Why the last attempt failed; null when none did */
+            failure: string | null;
+        };
         /** @description Also `signing`, null in advisory mode: for each of its `chains` the `reason` why no quote is signed (null when quotes are signed), and the `rates` that prevent a signature */
         PricingHealth: {
             /** @description The engine's risk-free rate of the dollar */
@@ -4385,6 +4585,61 @@ export interface components {
         };
         /** @description The body is larger than 65536 bytes */
         body_too_large: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The header `x-api-key` is missing, or is no key of this service */
+        key_required: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Integrators cannot register webhooks by themselves, because the operator has not turned it on */
+        self_service_off: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The key has as many endpoints as it may have */
+        too_many_webhooks: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The resource does not exist on the chain */
+        the_key_has_no_webhook_endpoint_with_this_id: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Two secrets are in use already */
+        two_secrets: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 Link: components["headers"]["Link"];
@@ -6264,6 +6519,252 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": string;
+                };
+            };
+        };
+    };
+    getWebhooks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The result */
+                        data: components["schemas"]["Webhook"][];
+                    };
+                };
+            };
+        };
+    };
+    postWebhooks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description At most 65536 bytes */
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Where messages are posted: HTTPS, and a public name or address; at most 2,000 characters */
+                    url: string;
+                    /** @description The types of the messages */
+                    types: ("settlement.settled" | "settlement.reverted" | "settlement.finalized" | "activity.recorded" | "activity.reverted" | "wallet.changed" | "event.changed")[];
+                    /** @description Only messages of these chains, 1 to 32; of all when omitted */
+                    chainIds?: number[];
+                    /** @description Only messages of these wallets, 1 to 1000; of all when omitted */
+                    wallets?: string[];
+                    /** @description Only messages of these events of the one chain in `chainIds`, 1 to 1000; of all when omitted */
+                    eventIds?: number[];
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Webhook"];
+                    };
+                };
+            };
+        };
+    };
+    getWebhooksById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the endpoint */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Webhook"];
+                    };
+                };
+            };
+        };
+    };
+    deleteWebhooksById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the endpoint */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Webhook"];
+                    };
+                };
+            };
+        };
+    };
+    postWebhooksPingById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the endpoint */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["WebhookDelivery"];
+                    };
+                };
+            };
+        };
+    };
+    getWebhooksDeliveriesById: {
+        parameters: {
+            query?: {
+                /** @description Return only deliveries in this state */
+                state?: "waiting" | "delivered" | "dead";
+            };
+            header?: never;
+            path: {
+                /** @description Id of the endpoint */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The result */
+                        data: components["schemas"]["WebhookDelivery"][];
+                    };
+                };
+            };
+        };
+    };
+    postWebhooksPauseById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the endpoint */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Webhook"];
+                    };
+                };
+            };
+        };
+    };
+    postWebhooksResumeById: {
+        parameters: {
+            query?: {
+                /** @description Do not send the dead messages again. False when omitted */
+                leaveDead?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the endpoint */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Webhook"];
+                    };
+                };
+            };
+        };
+    };
+    postWebhooksRotateById: {
+        parameters: {
+            query?: {
+                /** @description Rotate although two secrets sign: the older of them ends at once. False when omitted */
+                endPrevious?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the endpoint */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Webhook"];
+                    };
                 };
             };
         };

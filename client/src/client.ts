@@ -11,7 +11,7 @@ import type { ListPath, Params, Row } from './types.ts'
 import type { Wallet } from './wallet.ts'
 
 /**
- * A client of the API: all operations by path (`get`, `post`), and what takes more than one request.
+ * A client of the API: all operations by path (`get`, `post`, `delete`), and what takes more than one request.
  *
  * @example
  * const client = createClient({ baseUrl: 'http://127.0.0.1:3000' })

@@ -24,6 +24,8 @@ export {
 export { createTransport, type Transport, type TransportOptions } from './transport.ts'
 export type {
   CallOptions,
+  DeletePath,
+  DeleteResult,
   GetPath,
   GetResult,
   ListPath,

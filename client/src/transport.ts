@@ -33,8 +33,12 @@ export type Sent = {
   readonly path: string
   readonly params?: Given | undefined
   readonly body?: unknown
+  /** GET without a body and POST with one by default. */
+  readonly method?: 'POST' | 'DELETE'
   readonly accept?: string
 }
+
+const methodOf = ({ method, body }: Sent): string => method ?? (body === undefined ? 'GET' : 'POST')
 
 /** What one attempt came to. `again`: the same request may succeed later. */
 type Failed = { readonly error: FxProtectionError; readonly again: boolean; readonly retryAfterMs?: number | undefined }
@@ -87,10 +91,11 @@ export const createTransport = (options: TransportOptions) => {
   /** One attempt. The deadline covers what `read` does with the response. */
   const attempt = async <T>(request: Sent, call: CallOptions, given: Headers, read: Read<T>): Promise<Outcome<T>> => {
     const { path, params = {}, body, accept = JSON_TYPE } = request
+    const method = methodOf(request)
     const ownId = given.get('x-request-id') ?? undefined
     const url = urlOf(baseUrl, path, params)
     const content = body === undefined ? undefined : encode(body)
-    const known = cache && content === undefined && accept === JSON_TYPE ? etags.get(url) : undefined
+    const known = cache && method === 'GET' && accept === JSON_TYPE ? etags.get(url) : undefined
     const limitMs = Math.min(MAX_TIMER_MS, (call.timeoutMs ?? timeoutMs) + waitOf(params.waitMs))
     const end = new AbortController()
     const timer = setTimeout(() => end.abort(), limitMs)
@@ -107,7 +112,8 @@ export const createTransport = (options: TransportOptions) => {
           // Only a stream can be read as one.
           accept === JSON_TYPE ? {} : { accept },
         ),
-        ...(content !== undefined && { method: 'POST', body: content }),
+        ...(method !== 'GET' && { method }),
+        ...(content !== undefined && { body: content }),
       })
       const isKnown = response.status === 304 && known !== undefined
       if (!response.ok && !isKnown) return await failureOf(response, ownId)
@@ -151,7 +157,7 @@ export const createTransport = (options: TransportOptions) => {
       repeat(request, call, async (response, url, known) => {
         const { headers } = response
         const body = known ?? decode(await parse(response))
-        if (cache && request.body === undefined) etags.set(url, headers.get('etag'), body)
+        if (cache && methodOf(request) === 'GET') etags.set(url, headers.get('etag'), body)
         return { ...Object(body), headers }
       }),
     /** Opens a stream, which ends with the signal. The deadline and the retries end with the head of the response. */

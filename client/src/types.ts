@@ -10,6 +10,8 @@ type Json<Body = unknown> = { readonly responses: { readonly 200: { content: { '
 export type GetPath = { [P in keyof paths]: paths[P] extends { get: Json } ? P : never }[keyof paths]
 export type PostPath = { [P in keyof paths]: paths[P] extends { post: Json } ? P : never }[keyof paths]
 
+export type DeletePath = { [P in keyof paths]: paths[P] extends { delete: Json } ? P : never }[keyof paths]
+
 /** The paths that return a paginated list. */
 export type ListPath = {
   [P in GetPath]: Params<P> extends { cursor?: unknown } ? ('cursor' extends keyof Params<P> ? P : never) : never
@@ -17,6 +19,7 @@ export type ListPath = {
 
 type Get<P extends GetPath> = paths[P]['get']
 type Post<P extends PostPath> = paths[P]['post']
+type Delete<P extends DeletePath> = paths[P]['delete']
 
 type PathOf<O> = O extends { parameters: { path: infer T } } ? T : unknown
 
@@ -34,13 +37,16 @@ type BodyOf<O> = O extends Json<infer Body> ? Body : never
 
 /** The parameters of a path, whether they are in the path or in the query. */
 export type Params<P extends GetPath> = PathOf<Get<P>> & QueryOf<Get<P>>
+export type PathOfPost<P extends PostPath> = PathOf<Post<P>>
+export type PathOfDelete<P extends DeletePath> = PathOf<Delete<P>>
 export type QueryOfPost<P extends PostPath> = QueryOf<Post<P>>
 export type RequestBody<P extends PostPath> =
-  Post<P> extends { requestBody: { content: { 'application/json': infer Body } } } ? Body : never
+  Post<P> extends { requestBody: { content: { 'application/json': infer Body } } } ? Body : undefined
 
 /** A response: its body and its headers. */
 export type GetResult<P extends GetPath> = BodyOf<Get<P>> & { readonly headers: Headers }
 export type PostResult<P extends PostPath> = BodyOf<Post<P>> & { readonly headers: Headers }
+export type DeleteResult<P extends DeletePath> = BodyOf<Delete<P>> & { readonly headers: Headers }
 
 export type Row<P extends ListPath> = BodyOf<Get<P>> extends { data: (infer T)[] } ? T : never
 

@@ -62,6 +62,7 @@ import { seriesRoutes } from './routes/series.ts'
 import { settlementRoutes } from './routes/settlements.ts'
 import { transactionRoutes } from './routes/transactions.ts'
 import { txRoutes } from './routes/tx.ts'
+import { type SelfService, webhookRoutes } from './routes/webhooks.ts'
 import { serializerCompiler, validatorCompiler } from './schema.ts'
 import { changeStream } from './streams/changes.ts'
 import { settlementStream } from './streams/settlements.ts'
@@ -91,6 +92,8 @@ export type AppOptions = {
   readonly explorer?: ExplorerOptions | null
   /** Whether `/mcp` is served. */
   readonly mcp: boolean
+  /** What integrators register webhooks with by themselves; null or absent: they cannot. */
+  readonly selfService?: SelfService | null
   /** Rows that are read at once for CSV; fewer in tests. */
   readonly csvPageRows?: number
   /** Where requests are counted when the rate limit is shared with other processes. */
@@ -215,6 +218,7 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   await app.register(portfolioRoutes, { prefix: '/v1', sources: lists, waits, turns, cache })
   await app.register(settlementRoutes, { prefix: '/v1', sources, lists, waits, turns, cache, streams: settled })
   await app.register(changeRoutes, { prefix: '/v1', sources, turns, resume: changed.resume, streams: changeStreams })
+  await app.register(webhookRoutes, { prefix: '/v1', selfService: options.selfService ?? null, limit, refused })
   await app.register(pricingRoutes, { prefix: '/v1', pricing, chains })
   await app.register(txRoutes, { prefix: '/v1', chains, senders })
   await app.register(transactionRoutes, { prefix: '/v1', transactions })

@@ -20,6 +20,8 @@ export type Operation = {
   readonly missing?: (params: Readonly<Record<string, string>>) => string
   /** True when the route requires a bearer token. */
   readonly bearer?: boolean
+  /** True when the route requires the key of an integrator. */
+  readonly apiKey?: boolean
   /** The headers of a success, in addition to `X-Request-Id`. */
   readonly headers?: readonly HeaderName[]
   /** The table of the success as CSV, by the records that rows include. */

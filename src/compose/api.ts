@@ -2,12 +2,14 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { setFlagsFromString } from 'node:v8'
 import { buildApp } from '../api/app.ts'
 import type { LimitStore } from '../api/limits/rate-limit.ts'
+import type { SelfService } from '../api/routes/webhooks.ts'
 import { measureChains } from '../chain/metrics.ts'
 import { environments } from '../config/environments.ts'
 import { type ConfigOf, load } from '../config/load.ts'
-import { appOf, identityOf, metricsOf, poolOf, pricingOf, secretsOf } from '../config/parts.ts'
+import { appOf, identityOf, metricsOf, poolOf, pricingOf, secretsOf, selfServiceOf } from '../config/parts.ts'
 import { createReader } from '../db/changes/reader.ts'
 import { measureDatabases, showReplica } from '../db/metrics.ts'
+import type { Database } from '../db/pool.ts'
 import { requireSessions } from '../db/versions.ts'
 import { defaultClaims } from '../identity/me.ts'
 import { createIdentity } from '../identity/verify.ts'
@@ -25,6 +27,8 @@ import { createChecks } from '../reads/health/checks.ts'
 import { createLags, LAG_EVERY_MS } from '../reads/health/lags.ts'
 import { showIndex } from '../reads/health/metrics.ts'
 import { diamondFunctions } from '../tx/builders.ts'
+import { createResolve } from '../webhooks/resolve.ts'
+import { createVault } from '../webhooks/secrets.ts'
 import { createDrain, type Drain } from './drain.ts'
 import { sendDemands } from './leader.ts'
 import { serveMetrics } from './metrics-server.ts'
@@ -49,6 +53,14 @@ const openTracing = async (endpoint: string | undefined, closers: Closers): Prom
   if (endpoint === undefined) return undefined
   const opened = (await import('./tracing.ts')).openTracing({ endpoint, service: 'fx-protection-api' })
   return closers.add('traces', opened, (it) => it.close())
+}
+
+/** What integrators register webhooks with, if it is turned on. */
+const openSelfService = (config: ConfigOf<typeof environments.api>, database: Database): SelfService | null => {
+  const chosen = selfServiceOf(config)
+  if (chosen === null) return null
+  const { keys, ...rest } = chosen
+  return { ...rest, database, vault: createVault(keys), resolve: createResolve(), now: Date.now }
 }
 
 /**
@@ -111,6 +123,7 @@ export const openApi = async (
     pricing,
     ...appOf(config),
     ...(limitStore && { limitStore }),
+    selfService: openSelfService(config, database),
     draining: drain.signal,
     metrics,
     ...(tracing && { tracing }),

@@ -22,6 +22,12 @@ const webhooks =
   async (flags, id) =>
     (await import('./webhooks/commands.ts')).runWebhooks(name, flags, id)
 
+/** Runs a command on the keys of integrators. */
+const keys =
+  (name: Parameters<typeof import('./webhooks/keys.ts').runKeys>[0]): Command['run'] =>
+  async (flags, id) =>
+    (await import('./webhooks/keys.ts')).runKeys(name, flags, id)
+
 /** Each command imports its modules when it runs, so that a process loads nothing else. */
 export const programs: Readonly<Record<string, Command>> = {
   sandbox: {
@@ -154,6 +160,18 @@ export const programs: Readonly<Record<string, Command>> = {
       since: { value: 'TIME', summary: 'all that were delivered or became dead since this time, in ISO 8601' },
     },
     run: webhooks('replay'),
+  },
+  'keys add': {
+    summary: 'make a key for an integrator, and print it: see docs/operations/operate.md',
+    flags: { name: { value: 'NAME', summary: 'whose key it is' } },
+    run: keys('add'),
+  },
+  'keys list': { summary: 'list the keys, their names and the number of their endpoints', run: keys('list') },
+  'keys rotate': { summary: 'replace a key; the old one ends at once', operand: 'ID', run: keys('rotate') },
+  'keys remove': {
+    summary: 'remove a key with its webhook endpoints and their deliveries',
+    operand: 'ID',
+    run: keys('remove'),
   },
   openapi: {
     summary: "write the API's description to docs/openapi.json",

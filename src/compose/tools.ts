@@ -27,6 +27,7 @@ export const runMigrate = async (): Promise<void> => {
   await migrate({
     databaseUrl: config.DATABASE_URL,
     readRole: config.DATABASE_READ_ROLE,
+    selfService: config.WEBHOOKS_SELF_SERVICE,
     log: createLogger({ level: config.LOG_LEVEL, process: 'migrate', secrets: secretsOf(config) }),
   })
 }

@@ -194,6 +194,28 @@ const WebhooksKey = keys(5)
 
 const webhooks = { WEBHOOKS_ALLOW_LOOPBACK: trueOrFalse.default(false) }
 
+/** Whether integrators register webhook endpoints by themselves, with keys of the operator. */
+const selfService = { WEBHOOKS_SELF_SERVICE: trueOrFalse.default(false) }
+
+/** What the API needs for it. */
+const registration = {
+  ...selfService,
+  ...webhooks,
+  WEBHOOKS_KEY: WebhooksKey.optional(),
+  MAX_WEBHOOKS_PER_KEY: integer(1, 200).default(10),
+}
+
+type Registration = { readonly WEBHOOKS_SELF_SERVICE?: boolean; readonly WEBHOOKS_KEY?: readonly Buffer[] | undefined }
+
+const hasWebhooksKey = ({ WEBHOOKS_SELF_SERVICE, WEBHOOKS_KEY }: Registration): boolean =>
+  WEBHOOKS_SELF_SERVICE !== true || WEBHOOKS_KEY !== undefined
+
+const keyFault = {
+  path: ['WEBHOOKS_KEY'],
+  error: "is required with WEBHOOKS_SELF_SERVICE=true: give the API the workers' key",
+  when: always,
+}
+
 const worker = {
   WEBHOOKS_KEY: WebhooksKey.optional(),
   ...webhooks,
@@ -279,8 +301,9 @@ const indexed = { ...logging, ...database, ...chains, ...nodes }
 export const environments = {
   api: {
     own: z
-      .object({ ...indexed, ...metrics, ...tracing, ...serving, ...api, ...identity })
+      .object({ ...indexed, ...metrics, ...tracing, ...serving, ...api, ...identity, ...registration })
       .refine(hasDefault, defaulting)
+      .refine(hasWebhooksKey, keyFault)
       .refine(hidesControls, controlsFault),
     ofChain,
   },
@@ -294,7 +317,7 @@ export const environments = {
   },
   audit: { own: z.object(indexed), ofChain },
   webhooks: { own: z.object({ ...logging, ...database, ...chains, ...webhooks, WEBHOOKS_KEY: WebhooksKey }) },
-  migrate: { own: z.object({ ...logging, ...database, DATABASE_READ_ROLE: RoleName.optional() }) },
+  migrate: { own: z.object({ ...logging, ...database, ...selfService, DATABASE_READ_ROLE: RoleName.optional() }) },
   carry: { own: z.object({ ...database, PREVIOUS_DATABASE_URL: database.DATABASE_URL }) },
   sandbox: { own: z.object(sandbox), ofChain: ofLocalChain },
 } as const satisfies Readonly<Record<string, Environment>>

@@ -101,6 +101,16 @@ export const pricingOf = (config: ConfigOf<typeof environments.api>) => ({
   timeoutMs: config.ENGINE_TIMEOUT_MS,
 })
 
+/** How integrators register webhooks by themselves with an API; null when they cannot. */
+export const selfServiceOf = (config: ConfigOf<typeof environments.api>) =>
+  config.WEBHOOKS_SELF_SERVICE && config.WEBHOOKS_KEY !== undefined
+    ? {
+        keys: config.WEBHOOKS_KEY,
+        allowsLoopback: config.WEBHOOKS_ALLOW_LOOPBACK,
+        mostPerKey: config.MAX_WEBHOOKS_PER_KEY,
+      }
+    : null
+
 /** What an API answers with. */
 export const appOf = (config: ConfigOf<typeof environments.api>) => ({
   defaultChainId: config.DEFAULT_CHAIN_ID ?? config.CHAINS[0],

@@ -31,17 +31,36 @@ const withLockTimeout = async <T>(client: Client, ms: number, text: string, work
 /** The schemas that processes read: the tables, and the record of migrations, which every process checks at its start. */
 const SCHEMAS = ['public', 'drizzle']
 
-/** Allows a role to read all tables, and nothing else. Throws an OperatorError when the role does not exist. */
-const grantReads = async (client: Client, role: string): Promise<void> => {
-  const { rowCount } = await client.query('SELECT FROM pg_roles WHERE rolname = $1', [role])
-  if (rowCount === 0) {
+/**
+ * What the API writes with self-service for webhooks. Deliveries are deleted with their endpoint, by the foreign key and
+ * with the rights of the tables' owner.
+ */
+const SELF_SERVICE_RIGHTS = { webhook_endpoints: 'INSERT, UPDATE, DELETE', deliveries: 'INSERT, UPDATE' }
+
+/**
+ * Allows a role to read all tables, and to write those of self-service only if it is on. Throws an OperatorError when the
+ * role does not exist, or is the one that migrates and needs all rights.
+ */
+const grantRights = async (client: Client, role: string, hasSelfService: boolean): Promise<void> => {
+  const { rows } = await client.query<{ owns: boolean }>(
+    'SELECT rolname = current_user AS owns FROM pg_roles WHERE rolname = $1',
+    [role],
+  )
+  const [found] = rows
+  if (found === undefined) {
     const remedy = `create it with CREATE ROLE ${role} LOGIN PASSWORD '…', and run this again`
     throw new OperatorError(`the role ${role} of DATABASE_READ_ROLE does not exist: ${remedy}`)
   }
+  if (found.owns)
+    throw new OperatorError(`DATABASE_READ_ROLE is ${role}, the role of DATABASE_URL: name another role, or unset it`)
   const to = client.escapeIdentifier(role)
   for (const schema of SCHEMAS)
     await client.query(
       `GRANT USAGE ON SCHEMA ${schema} TO ${to}; GRANT SELECT ON ALL TABLES IN SCHEMA ${schema} TO ${to}`,
+    )
+  for (const [table, rights] of Object.entries(SELF_SERVICE_RIGHTS))
+    await client.query(
+      hasSelfService ? `GRANT ${rights} ON ${table} TO ${to}` : `REVOKE ${rights} ON ${table} FROM ${to}`,
     )
 }
 
@@ -55,6 +74,8 @@ export const migrate = async (options: {
   readonly log?: Logger
   /** A role of the database that may read all tables from then on. */
   readonly readRole?: string | undefined
+  /** Whether that role may also write what self-service for webhooks writes; false by default. */
+  readonly selfService?: boolean
   /** The migrations' folder; by default that of this build. */
   readonly folder?: string
   readonly lockWithinMs?: number
@@ -76,7 +97,7 @@ export const migrate = async (options: {
     const applied = await readApplied(handle)
     const fault = versionFault(known, applied)
     if (fault !== null) throw new OperatorError(fault)
-    if (options.readRole !== undefined) await grantReads(client, options.readRole)
+    if (options.readRole !== undefined) await grantRights(client, options.readRole, options.selfService === true)
     log?.info(
       { migration: known.at(-1)?.tag, newer: applied.times.length - known.length },
       'the database serves this version',

@@ -78,7 +78,8 @@ const checkedAddresses = async (
   const [first, ...others] = await resolve(name)
   if (first === undefined) throw new RefusedAddress(`${name} has no address`)
   const refused = [first, ...others].find(({ address }) => !isInRange(address, rangeOf(url)))
-  if (refused !== undefined) throw new RefusedAddress(`${name} leads to ${refused.address}, which is not public`)
+  // The text may be shown to integrators, who must not learn addresses of the operator's network.
+  if (refused !== undefined) throw new RefusedAddress(`${name} leads to an address that is not public`)
   return [first, ...others]
 }
 

@@ -13,7 +13,9 @@ afterAll(() => api?.close())
 
 const templateOf = ({ url }: RouteOptions): string => url.replace(/:(\w+)/g, '{$1}')
 
-const under = routes.filter(({ url, method }) => url.startsWith('/v1/') && (method === 'GET' || method === 'POST'))
+const under = routes.filter(
+  ({ url, method }) => url.startsWith('/v1/') && ['GET', 'POST', 'DELETE'].includes(String(method)),
+)
 const mounted = new Map(under.map((route) => [`${route.method} ${templateOf(route)}`, route]))
 
 const routeAt = (key: string): RouteOptions => {
@@ -103,7 +105,7 @@ describe('/v1 has', () => {
 
   test('for each route but HEAD no other method', () => {
     const methods = routes.filter(({ url }) => url.startsWith('/v1/')).map(({ method }) => method)
-    expect(new Set(methods)).toEqual(new Set(['GET', 'HEAD', 'POST']))
+    expect(new Set(methods)).toEqual(new Set(['GET', 'HEAD', 'POST', 'DELETE']))
   })
 })
 

@@ -119,6 +119,33 @@ test('a POST has its body, its query and its options apart', async () => {
   ])
 })
 
+test('a POST and a DELETE have the parameters of their path, and an operation on webhooks is sent once', async () => {
+  const { client, sent } = recording({ data: {} })
+  const params = { id: 'we_0123456789ab' }
+  await client.post('/v1/webhooks/{id}/rotate', undefined, { params, query: { endPrevious: true }, ...call })
+  await client.delete('/v1/webhooks/{id}', params, call)
+  await client.delete('/v1/webhooks/{id}', params)
+  expect(sent).toEqual([
+    ['POST', `/v1/webhooks/${params.id}/rotate?endPrevious=true`, 'own'],
+    ['DELETE', `/v1/webhooks/${params.id}`, 'own'],
+    ['DELETE', `/v1/webhooks/${params.id}`],
+  ])
+  let attempts = 0
+  const fetch = async () => {
+    attempts += 1
+    return Response.json({ error: { code: 'service_unavailable', message: 'none' } }, { status: 503 })
+  }
+  const failing = createClient({ baseUrl: 'http://127.0.0.1:9', fetch })
+  const attemptsOf = async (request: () => Promise<unknown>): Promise<number> => {
+    attempts = 0
+    await request().catch(() => {})
+    return attempts
+  }
+  expect(await attemptsOf(() => failing.post('/v1/webhooks/{id}/ping', undefined, { params }))).toBe(1)
+  expect(await attemptsOf(() => failing.delete('/v1/webhooks/{id}', params))).toBe(1)
+  expect(await attemptsOf(() => failing.delete('/v1/webhooks/{id}', params, { attempts: 2 }))).toBe(2)
+})
+
 describe('the wait for a transaction', () => {
   const hash = hashOf(0xa1)
   const done = transactionOf(hash, { status: 'succeeded', indexed: true, block: blockAt(101) })

@@ -11,6 +11,7 @@ import {
   pricingOf,
   ratesOf,
   secretsOf,
+  selfServiceOf,
   signedDeploymentsOf,
 } from '../../src/config/parts.ts'
 
@@ -53,6 +54,22 @@ test('each setting of an API has its place', () => {
   })
   expect(pricingOf(config)).toEqual({ url: 'http://engine.example:3100', timeoutMs: 14 })
   expect(metricsOf(config)).toEqual({ host: 'm', port: 15 })
+})
+
+test('self-service for webhooks is off by default, and needs a key when it is on', () => {
+  const of = (env: object) => selfServiceOf(load(environments.api, { ...chain, ...env }))
+  const key = 'ab'.repeat(32)
+  expect(of({})).toBeNull()
+  expect(of({ WEBHOOKS_KEY: key })).toBeNull()
+  expect(of({ WEBHOOKS_SELF_SERVICE: 'false', WEBHOOKS_KEY: key })).toBeNull()
+  const on = { WEBHOOKS_SELF_SERVICE: 'true', WEBHOOKS_KEY: key }
+  expect(of(on)).toEqual({ keys: [Buffer.from(key, 'hex')], allowsLoopback: false, mostPerKey: 10 })
+  expect(of({ ...on, MAX_WEBHOOKS_PER_KEY: '3', WEBHOOKS_ALLOW_LOOPBACK: 'true' })).toMatchObject({
+    ...{ allowsLoopback: true, mostPerKey: 3 },
+  })
+  expect(() => of({ WEBHOOKS_SELF_SERVICE: 'true', DEFAULT_CHAIN_ID: '8453' })).toThrow(
+    /(?=[\s\S]*DEFAULT_CHAIN_ID: )(?=[\s\S]*WEBHOOKS_KEY: is required with WEBHOOKS_SELF_SERVICE=true: give the API the workers' key)/,
+  )
 })
 
 test('the default chain of an API is the one that is set, or the first', () => {

@@ -36,8 +36,15 @@ test('a role that does not exist is refused with the remedy', async () => {
   )
 })
 
-test('a migration allows its role to read every table and to write none', async () => {
-  await migrate({ databaseUrl: indexed.url, readRole: role })
+test('the role that migrates is refused, because it needs all rights', async () => {
+  const { username } = new URL(indexed.url)
+  await expect(migrate({ databaseUrl: indexed.url, readRole: username })).rejects.toThrow(
+    `DATABASE_READ_ROLE is ${username}, the role of DATABASE_URL: name another role, or unset it`,
+  )
+})
+
+/** The rights of the role by table. */
+const rightsOf = async (): Promise<Readonly<Record<string, readonly string[]>>> => {
   const { rows: tables } = await owner.query<{ name: string; rights: string[] }>(
     `SELECT tablename AS name, ARRAY(
         SELECT privilege FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE']) AS privilege
@@ -46,7 +53,19 @@ test('a migration allows its role to read every table and to write none', async 
     [role],
   )
   expect(tables.length).toBeGreaterThan(20)
-  for (const table of tables) expect(table).toEqual({ name: table.name, rights: ['SELECT'] })
+  return Object.fromEntries(tables.map(({ name, rights }) => [name, rights]))
+}
+
+test('a migration allows its role to read every table, and to write those of webhooks only with self-service', async () => {
+  await migrate({ databaseUrl: indexed.url, readRole: role, selfService: true })
+  const { webhook_endpoints, deliveries, ...others } = await rightsOf()
+  expect(webhook_endpoints).toEqual(['SELECT', 'INSERT', 'UPDATE', 'DELETE'])
+  expect(deliveries).toEqual(['SELECT', 'INSERT', 'UPDATE'])
+  expect(Object.keys(others)).toContain('api_keys')
+  for (const [name, rights] of Object.entries(others)) expect([name, rights]).toEqual([name, ['SELECT']])
+
+  await migrate({ databaseUrl: indexed.url, readRole: role })
+  for (const [name, rights] of Object.entries(await rightsOf())) expect([name, rights]).toEqual([name, ['SELECT']])
 })
 
 test('an API process answers everything with the role', async () => {

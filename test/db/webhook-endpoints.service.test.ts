@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { addApiKey, removeApiKey } from '../../src/db/api-keys.ts'
 import type { Database } from '../../src/db/pool.ts'
 import {
   changeEndpoint,
@@ -42,6 +43,25 @@ test('an endpoint begins at the newest change, and as many as a worker serves ca
   await store.add('we_0', {}, 2)
   await expect(store.add('we_3', {}, 2)).rejects.toThrow('there are 2 endpoints, the most that a worker serves')
   expect(await ids()).toEqual(['we_1', 'we_0'])
+})
+
+test('a key has as many endpoints as it may have, next to those of others, and lists its own', async () => {
+  for (const id of ['ak_1', 'ak_2']) {
+    const key = { id, name: id, hash: id, createdAt: now }
+    await database.run(async (handle) => {
+      await removeApiKey(handle, id)
+      await addApiKey(handle, key)
+    })
+  }
+  await store.add('we_0')
+  await store.add('we_1', { apiKey: 'ak_1', createdAt: after(1) }, 200, 2)
+  await store.add('we_2', { apiKey: 'ak_1', createdAt: after(2) }, 200, 2)
+  await expect(store.add('we_3', { apiKey: 'ak_1' }, 200, 2)).rejects.toThrow('the key has 2 endpoints, the most')
+  await store.add('we_3', { apiKey: 'ak_2' }, 200, 1)
+  await store.add('we_4', {}, 200, 1)
+  await expect(store.add('we_5', { apiKey: 'ak_2' }, 5, 2)).rejects.toThrow('there are 5 endpoints')
+  const own = await database.run((handle) => readEndpoints(handle, 'ak_1'))
+  expect(own.map(({ id }) => id)).toEqual(['we_1', 'we_2'])
 })
 
 test('an endpoint of a database without changes begins at their beginning', async () => {

@@ -1,5 +1,6 @@
 import type { Recorded } from '../../src/api/openapi/recorded.ts'
 import { NOW } from './clock.ts'
+import { ENDPOINT } from './endpoint.ts'
 
 /** A part of the answers that is not recorded as it is. */
 type Rule = {
@@ -52,6 +53,14 @@ const rules: readonly Rule[] = [
     replace: (key, value) => {
       if (key === 'data' && Array.isArray(value)) return value.slice(-1)
       return key === 'changes' && Array.isArray(value) ? value.slice(-3) : value
+    },
+  },
+  {
+    reason: 'The id and the secret of a new endpoint are random.',
+    of: ['postWebhooks', 'getWebhooks', 'postWebhooksRotateById'],
+    replace: (key, value) => {
+      if (key === 'secret') return 'whsec_ZngtcHJvdGVjdGlvbiBleGFtcGxlIHNlY3JldCwgMzI='
+      return key === 'id' && value !== ENDPOINT ? 'we_89abcdef0123' : value
     },
   },
   { reason: 'The catalogue is long.', of: ['getReverts'], replace: firstOf('data', 3) },

@@ -45,9 +45,12 @@ export const record = async (story: Story): Promise<Record<string, Recorded>> =>
       id === 'postTxBroadcast'
         ? story.broadcast
         : await story.app.inject({
-            method: method as 'GET' | 'POST',
+            method: method as 'GET' | 'POST' | 'DELETE',
             url: target,
-            ...(operation.bearer === true && { headers: { authorization: story.authorization } }),
+            headers: {
+              ...(operation.bearer === true && { authorization: story.authorization }),
+              ...(operation.apiKey === true && { 'x-api-key': story.apiKey }),
+            },
             ...(body && { payload: body }),
           })
     if (statusCode !== 200) throw new Error(`${id} answered ${statusCode}: ${payload}`)

@@ -3,6 +3,7 @@ import type { Recorded } from '../../src/api/openapi/recorded.ts'
 import { mountedOf } from '../../src/sandbox/deploy.ts'
 import { addresses } from './chain.ts'
 import { DAY, NOW } from './clock.ts'
+import { ENDPOINT } from './endpoint.ts'
 import { planBodies } from './plans.ts'
 import type { Story } from './story.ts'
 
@@ -26,6 +27,7 @@ export const requestsOf = ({ base, ids, purchase, hash }: Story): Readonly<Recor
   const path = { chainId }
   // One event, so that operations share the example of their 404.
   const ofEvent = { path: { chainId, id: 2 } }
+  const ofEndpoint = { path: { id: ENDPOINT } }
   const none: Request = {}
   const ofOwner = { chainId, from: owner }
   const later = String(NOW + 60 * DAY)
@@ -95,6 +97,22 @@ export const requestsOf = ({ base, ids, purchase, hash }: Story): Readonly<Recor
     postChanges: { body: { chainId, wallets: [hedger] } },
     getChangesStream: { query: { chainId, types: 'event' } },
     getTransactionsByHash: { path: { chainId, hash } },
+
+    postWebhooks: {
+      body: {
+        url: 'https://hooks.bank.example/settlements',
+        types: ['settlement.settled', 'settlement.reverted'],
+        ...{ chainIds: [chainId], wallets: [hedger] },
+      },
+    },
+    getWebhooks: none,
+    getWebhooksById: ofEndpoint,
+    getWebhooksDeliveriesById: ofEndpoint,
+    postWebhooksPingById: ofEndpoint,
+    postWebhooksPauseById: ofEndpoint,
+    postWebhooksResumeById: ofEndpoint,
+    postWebhooksRotateById: ofEndpoint,
+    deleteWebhooksById: ofEndpoint,
 
     getPricingHealth: none,
     getPricingSigner: none,

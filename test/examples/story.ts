@@ -16,6 +16,7 @@ import { eventually } from '../support/process.ts'
 import { receiptOf } from '../support/receipt.ts'
 import { people, type StoryChain, startStoryChain, tellBase, tellBnb } from './chain.ts'
 import { DAY, NOW } from './clock.ts'
+import { addIntegrator } from './endpoint.ts'
 
 const log = pino({ level: 'silent' })
 const user = { sub: 'user-1', email: 'user@bank.example', phone_number: '+233201234567', external_id: 'external-1' }
@@ -92,9 +93,11 @@ export const startStory = async () => {
   }
   const engine = closers.add('engine', await startEngine(engineOptions), (it) => it.close())
   const identity = { userinfoUrl: provider.userinfoUrl }
+  const { apiKey, vault } = await addIntegrator(database)
+  const selfService = { vault, now: () => Date.now() }
   const opened: Awaited<ReturnType<typeof openApp>>[] = []
   const routes = await mountedBy(async () => {
-    const options = { databaseUrl: store.url, nodes, headMaxAgeMs: -1, engineUrl: engine.url, identity }
+    const options = { databaseUrl: store.url, nodes, headMaxAgeMs: -1, engineUrl: engine.url, identity, selfService }
     opened.push(closers.add('api', await openApp(options), (it) => it.close()))
   })
   const [api] = opened
@@ -111,6 +114,8 @@ export const startStory = async () => {
     ...{ app, routes, base, bnb, ids, purchase, hash, database, nodes },
     ...{ databaseUrl: store.url, beat },
     broadcast: { statusCode: broadcast.statusCode, payload: broadcast.payload },
+    /** The key of an integrator. */
+    apiKey,
     /** The header of the user's requests. */
     authorization: `Bearer ${await provider.signIn(user.sub)}`,
     close: closers.close,

@@ -1,8 +1,10 @@
+import { randomBytes } from 'node:crypto'
 import { type Logger, pino } from 'pino'
 import type { Address } from 'viem'
 import { buildApp } from '../../src/api/app.ts'
 import type { Limits } from '../../src/api/limits/limits.ts'
 import type { LimitStore } from '../../src/api/limits/rate-limit.ts'
+import type { SelfService } from '../../src/api/routes/webhooks.ts'
 import { createChain } from '../../src/chain/chain.ts'
 import { measureChains } from '../../src/chain/metrics.ts'
 import { createSources } from '../../src/compose/sources.ts'
@@ -19,6 +21,7 @@ import { createChanges } from '../../src/reads/cache/resources.ts'
 import { createChecks } from '../../src/reads/health/checks.ts'
 import { showIndex } from '../../src/reads/health/metrics.ts'
 import { diamondFunctions } from '../../src/tx/builders.ts'
+import { createVault } from '../../src/webhooks/secrets.ts'
 import { createClient } from './client.ts'
 import { chainIds, factsOf } from './known-chains.ts'
 import { openDatabase } from './open-database.ts'
@@ -51,6 +54,8 @@ type Options = {
   readonly engineUrl?: string
   readonly limits?: Partial<Limits>
   readonly mcp?: boolean
+  /** What integrators register webhooks with, in the database of the app. */
+  readonly selfService?: Partial<Omit<SelfService, 'database'>>
   readonly csvPageRows?: number
   readonly limitStore?: LimitStore
   readonly tracing?: Tracing
@@ -60,6 +65,15 @@ type Options = {
 
 /** Reserving the memory of 20,000, which is the default, takes as long as many tests do. */
 const MAX_ANSWERS = 2_000
+
+/** Integrators register webhooks by themselves. Every name leads to a public address. */
+const registration = (): Omit<SelfService, 'database'> => ({
+  vault: createVault([randomBytes(32)]),
+  resolve: async () => [{ address: '93.184.216.34', family: 4 }],
+  allowsLoopback: false,
+  mostPerKey: 10,
+  now: Date.now,
+})
 
 /** The app as the API process builds it. Services without an option are out of reach. */
 export const openApp = async (options: Options) => {
@@ -152,6 +166,7 @@ export const openApp = async (options: Options) => {
     explorer: { sandboxUrl: null },
     ...(csvPageRows && { csvPageRows }),
     ...(limitStore && { limitStore }),
+    selfService: options.selfService ? { ...registration(), database, ...options.selfService } : null,
     ...(tracing && { tracing }),
     draining: options.draining ?? new AbortController().signal,
     metrics,

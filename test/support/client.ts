@@ -17,6 +17,7 @@ import { reads } from '../../src/reads/table/table.ts'
 import { TransactionRecord } from '../../src/reads/transactions/record.ts'
 import { BuiltTx } from '../../src/tx/build.ts'
 import { Broadcast } from '../../src/tx/relay.ts'
+import { Webhook, WebhookDelivery } from '../../src/webhooks/records.ts'
 
 type Answer = {
   readonly status: number
@@ -49,6 +50,11 @@ const responses: readonly (readonly [RegExp, z.ZodType])[] = [
   [/^\/v1\/tx\/broadcast$/, envelope(Broadcast)],
   [/^\/v1\/tx\//, envelope(BuiltTx)],
   [/^\/v1\/reverts$/, envelope(z.array(RevertRecord))],
+  [/^\/v1\/webhooks\/[^/]+\/deliveries$/, envelope(z.array(WebhookDelivery))],
+  [/^\/v1\/webhooks\/[^/]+\/ping$/, envelope(WebhookDelivery)],
+  // The endpoint that was registered, or all.
+  [/^\/v1\/webhooks$/, envelope(z.union([Webhook, z.array(Webhook)]))],
+  [/^\/v1\/webhooks\//, envelope(Webhook)],
   [/^\/v1\/pricing\/quote$/, envelope(pricing.Quote)],
   [/^\/v1\/pricing\/health$/, envelope(pricing.Health)],
   [/^\/v1\/pricing\/signer$/, envelope(pricing.Signer)],

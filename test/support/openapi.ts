@@ -45,7 +45,7 @@ const Operation = z.object({
 const Document = z.object({
   openapi: z.literal('3.1.1'),
   info: z.object({ version: z.string(), 'x-release': z.string() }),
-  paths: z.record(z.string(), z.partialRecord(z.enum(['get', 'post']), Operation)),
+  paths: z.record(z.string(), z.partialRecord(z.enum(['get', 'post', 'delete']), Operation)),
   components: z.object({
     securitySchemes: z.record(z.string(), z.looseObject({ type: z.string() })),
     schemas: z.record(z.string(), z.looseObject({})),
@@ -81,7 +81,7 @@ export const operations = Object.entries(document.paths).flatMap(([path, methods
     return {
       ...operation,
       path,
-      method: method === 'get' ? ('GET' as const) : ('POST' as const),
+      method: method.toUpperCase() as 'GET' | 'POST' | 'DELETE',
       url: query === '' ? filled : `${filled}?${query}`,
       body: operation.requestBody?.content['application/json'].example,
       responses: Object.fromEntries(

@@ -29,7 +29,12 @@ export const openWebhookStore = async () => {
   const secret = newSecret()
   const tokens = knownTokens([])
 
-  const add = (id: string, chosen: Partial<Parameters<typeof addEndpoint>[1]> = {}, most = 200): Promise<void> => {
+  const add = (
+    id: string,
+    chosen: Partial<Parameters<typeof addEndpoint>[1]> = {},
+    most = 200,
+    ofKey = most,
+  ): Promise<void> => {
     const given = {
       id,
       url: 'http://localhost/',
@@ -39,7 +44,7 @@ export const openWebhookStore = async () => {
       eventIds: null,
     }
     const stored = vault.encrypt(id, secret)
-    return addEndpoint(database, { ...given, secret: stored, createdAt: new Date(), ...chosen }, most)
+    return addEndpoint(database, { ...given, secret: stored, createdAt: new Date(), ...chosen }, most, ofKey)
   }
 
   /** Stores a message that waits and is due, of an entity of its own. */
@@ -50,7 +55,7 @@ export const openWebhookStore = async () => {
   }
 
   return {
-    ...{ database, tokens, vault, secret, add, store: storeMessage },
+    ...{ url: store.url, database, tokens, vault, secret, add, store: storeMessage },
     endpoint: async (id: string): Promise<Endpoint> => {
       const found = await database.run((handle) => readEndpoint(handle, id))
       if (found === undefined) throw new Error(`there is no endpoint ${id}`)

@@ -215,6 +215,12 @@ export const extensions = [
   'POST /changes',
   'GET /transactions/{chainId}/{hash}',
   'GET /reverts',
+  'POST /webhooks',
+  'GET /webhooks',
+  'GET /webhooks/{id}',
+  'DELETE /webhooks/{id}',
+  'GET /webhooks/{id}/deliveries',
+  ...['ping', 'pause', 'resume', 'rotate'].map((name) => `POST /webhooks/{id}/${name}`),
   ...Object.keys(actions).map((name) => `POST /plans/${name}`),
 ] as const
 

@@ -3,13 +3,12 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { text as textOfStream } from 'node:stream/consumers'
 import { Webhook } from 'standardwebhooks'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Flags } from '../../src/compose/flags.ts'
 import { runWebhooks } from '../../src/compose/webhooks/commands.ts'
 import type { Database } from '../../src/db/pool.ts'
 import { deliveries } from '../../src/db/schema/webhooks.ts'
 import { changeEndpoint, readEndpoint } from '../../src/db/webhooks/endpoints.ts'
-import { errorText, ServiceError } from '../../src/lib/errors.ts'
 import { knownTokens } from '../../src/protocol/tokens.ts'
 import { deliver } from '../../src/webhooks/deliver.ts'
 import { createPost } from '../../src/webhooks/post.ts'
@@ -17,6 +16,7 @@ import { createVault } from '../../src/webhooks/secrets.ts'
 import { builtCommand } from '../support/built.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'
+import { type Outcome, runCommand } from '../support/run-command.ts'
 import { openReceiver } from '../support/webhook-receiver.ts'
 
 let store: TestDatabase
@@ -41,38 +41,9 @@ const environment = () => ({
   ...{ DATABASE_URL: store.url, WEBHOOKS_KEY: key, WEBHOOKS_ALLOW_LOOPBACK: 'true' },
 })
 
-type Outcome = { readonly code: number; readonly text: string }
-
-/** The exit code that the program gives an error. */
-const codeOf = (fault: unknown): number => (fault instanceof ServiceError ? 2 : 1)
-
-/**
- * Runs a command in this process, as the program does with these options. Its output is closed if `isClosed`.
- */
-const run = async (
-  name: Parameters<typeof runWebhooks>[0],
-  flags: Flags = {},
-  id?: string,
-  isClosed = false,
-): Promise<Outcome> => {
-  const lines: string[] = []
-  const write = (text: string | Uint8Array, done?: unknown): boolean => {
-    if (!isClosed) lines.push(String(text))
-    if (typeof done === 'function') done(isClosed ? new Error('write EPIPE') : null)
-    return true
-  }
-  const output = vi.spyOn(process.stdout, 'write').mockImplementation(write)
-  for (const [variable, value] of Object.entries(environment())) vi.stubEnv(variable, value)
-  try {
-    await runWebhooks(name, flags, id)
-    return { code: 0, text: lines.join('') }
-  } catch (fault) {
-    return { code: codeOf(fault), text: errorText(fault) }
-  } finally {
-    output.mockRestore()
-    vi.unstubAllEnvs()
-  }
-}
+/** Runs a command in this process, as the program does with these options. Its output is closed if `isClosed`. */
+const run = (name: Parameters<typeof runWebhooks>[0], flags: Flags = {}, id?: string, isClosed = false) =>
+  runCommand(() => runWebhooks(name, flags, id), environment(), isClosed)
 
 /** Runs a command in a process of its own, whose output is closed if `isClosed`. */
 const inProcess = async (args: readonly string[], isClosed = false): Promise<Outcome> => {

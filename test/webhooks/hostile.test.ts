@@ -241,7 +241,9 @@ describe('a URL to which nothing is delivered is refused when it is added', () =
 
   test.each(names)('a name that leads to %s', async (address) => {
     const url = parseEndpointUrl('https://hooks.example.com/', false)
-    await expect(requirePublic(url, answering('8.8.8.8', address))).rejects.toThrow('which is not public')
+    await expect(requirePublic(url, answering('8.8.8.8', address))).rejects.toThrow(
+      'leads to an address that is not public',
+    )
   })
 
   test('a name without an address', async () => {

@@ -47,8 +47,23 @@ test.each([
   ],
   [{ types: 'wallet.changed', chains: '8453,56' }, 'chains 8453, 56'],
 ])('the options %j of an endpoint are listed as its filters', (flags, expected) => {
-  const state = { id: 'we_1', state: 'active', succeededAt: null, failingSince: null, failure: null } as const
+  const state = {
+    id: 'we_1',
+    apiKey: null,
+    state: 'active',
+    succeededAt: null,
+    failingSince: null,
+    failure: null,
+  } as const
   expect(describe({ ...subscription(flags), ...state })).toContain(`; ${expected}`)
+})
+
+test('an endpoint of a key is listed with its key', () => {
+  const state = { id: 'we_1', state: 'active', succeededAt: null, failingSince: null, failure: null } as const
+  const chosen = subscription({ types: 'event.changed' })
+  const [first] = describe({ ...chosen, ...state, apiKey: 'ak_1' }).split('\n')
+  expect(first).toBe(`we_1  active  ${url}  (key ak_1)`)
+  expect(describe({ ...chosen, ...state, apiKey: null }).split('\n')[0]).toBe(`we_1  active  ${url}`)
 })
 
 const now = new Date('2026-11-24T08:00:00Z')

@@ -1,6 +1,7 @@
 import RedisStore from '@fastify/rate-limit/store/RedisStore.js'
 import type { Redis } from 'ioredis'
 import { LRUCache } from 'lru-cache'
+import { ServiceError } from '../../lib/errors.ts'
 import type { OutageLog } from '../../lib/observe/outage-log.ts'
 
 /** Where processes that share a rate limit count requests together. */
@@ -24,6 +25,12 @@ const MAX_CLIENTS = 100_000
 export const allowanceHeaders = ({ max, remaining, reset }: Allowance) => {
   return { 'ratelimit-limit': max, 'ratelimit-remaining': remaining, 'ratelimit-reset': reset }
 }
+
+/** The error of a request above the limit. */
+export const rateLimited = ({ max, reset }: Allowance): ServiceError =>
+  new ServiceError('rate_limited', `rate limit exceeded: at most ${max} requests a minute`, {
+    retryAfter: Math.max(1, reset),
+  })
 
 /** Creates the windows of clients, by a clock in milliseconds. A window that is over restarts with a count of 0. */
 const createWindows = (maxClients: number) => {

@@ -83,6 +83,7 @@ const describe = (schemas: Schemas, responses: Responses, error: JsonSchema, rou
     description: operation.description,
     tags: [operation.tag],
     ...(operation.bearer === true && { security: [{ bearer: [] }] }),
+    ...(operation.apiKey === true && { security: [{ integratorKey: [] }] }),
     ...(ofPath.length + ofQuery.length > 0 && { parameters: [...ofPath, ...ofQuery] }),
     ...(body && {
       requestBody: { description: `At most ${bodyLimit} bytes`, required: true, content: json(body, example.body) },

@@ -56,6 +56,26 @@ export const failures = {
     'The bearer token is missing, malformed or rejected',
     'a bearer token is required',
   ),
+  key_required: failure(
+    'unauthorized',
+    'The header `x-api-key` is missing, or is no key of this service',
+    'a key in the header x-api-key is required: ask the operator of this service for one',
+  ),
+  self_service_off: failure(
+    'forbidden',
+    'Integrators cannot register webhooks by themselves, because the operator has not turned it on',
+    'self-service for webhooks is off: ask the operator of this service to register your endpoint',
+  ),
+  too_many_webhooks: failure(
+    'conflict',
+    'The key has as many endpoints as it may have',
+    'the key has 10 endpoints, the most that it may have: remove one first',
+  ),
+  two_secrets: failure(
+    'conflict',
+    'Two secrets are in use already',
+    'two secrets sign until 2026-11-25T10:00:00.000Z, and the older one would end: rotate after that, or at once with endPrevious=true',
+  ),
   conflict: failure(
     'conflict',
     'The transaction would revert, and the request asks not to send it then',

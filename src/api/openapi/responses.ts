@@ -29,6 +29,7 @@ const sharedFailures = ({ schema: { params, querystring: query, body }, operatio
     ...(takesNothing ? (['unknown_parameter'] as const) : []),
     ...(body === undefined ? [] : (['body_too_large', 'body_not_json'] as const)),
     ...(operation.bearer === true ? (['unauthorized'] as const) : []),
+    ...(operation.apiKey === true ? (['key_required', 'self_service_off'] as const) : []),
     'rate_limited',
     'internal_error',
     'service_unavailable',

@@ -23,6 +23,7 @@ export const tags: Readonly<Record<string, string>> = {
   Deposits: 'Deposits of liquidity providers',
   Wallets: 'Portfolios of wallets, and the amounts that they can claim',
   Activity: 'What happened: every log of the protocol, by wallet, event, deposit, position and type',
+  Webhooks: 'Endpoints that are called for what happens, for integrators with a key',
   Changes: 'Which wallets and events changed, for copies that are kept up to date',
   Plans: 'Whole actions: their transactions, simulated, with costs, payouts and reasons against',
   Pricing: 'Fair-value quotes of the pricing engine',
@@ -33,7 +34,7 @@ export const tags: Readonly<Record<string, string>> = {
   Service: 'Health, status and changes of the service',
 }
 
-/** The authentication schemes. Two are reserved: no operation requires them at present. */
+/** The authentication schemes. One is reserved: no operation requires it at present. */
 export const securitySchemes = {
   bearer: {
     type: 'http',
@@ -51,7 +52,7 @@ export const securitySchemes = {
     type: 'apiKey',
     in: 'header',
     name: 'x-api-key',
-    description: 'Reserved for integrators without an identity provider; no operation requires it at present',
+    description: 'A key that the operator gives an integrator; operations on webhooks require it',
   },
 } as const
 

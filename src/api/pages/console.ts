@@ -1,7 +1,7 @@
 import { escapeMarkup } from '../../lib/http/markup.ts'
 import type { Description } from '../openapi/document.ts'
 import { resolve, type Schema } from './fields.ts'
-import type { Operation, Parameter } from './operation.ts'
+import { credentialsOf, type Operation, type Parameter } from './operation.ts'
 
 /** A reader who opens a stream, or a long list, sees this many characters of it. */
 const MAX_SHOWN = 200_000
@@ -28,7 +28,7 @@ const requestOf = () => {
     if (value === '') continue
     if (dataset.in === 'path') path = path.replace('{' + name + '}', encodeURIComponent(value))
     else if (dataset.in === 'query') query.set(name, value)
-    else headers.authorization = 'Bearer ' + value
+    else headers[dataset.in] = dataset.prefix + value
   }
   const url = new URL('../../..' + path, location.href)
   url.search = query
@@ -101,15 +101,19 @@ const field = ({ name, in: place, required, example }: Parameter, schema: Schema
   return `${label} <input ${attributes(all)}></label>`
 }
 
-const token = '<label>Bearer token <input name="token" type="password" data-in="bearer" autocomplete="off"></label>'
+const secret = ({ label, header, prefix }: NonNullable<ReturnType<typeof credentialsOf>>): string => {
+  const all = { name: 'token', type: 'password', 'data-in': header, 'data-prefix': prefix, autocomplete: 'off' }
+  return `<label>${label} <input ${attributes(all)}></label>`
+}
 
 /** The form that sends the request of an operation. */
 export const consoleHtml = (document: Description, operation: Operation): string => {
-  const { method, path, parameters = [], requestBody, security } = operation
+  const { method, path, parameters = [], requestBody } = operation
+  const credentials = credentialsOf(operation)
   const body = requestBody?.content['application/json']?.example
   const text = body === undefined ? '' : escapeMarkup(JSON.stringify(body, null, 2))
   const fields = parameters.map((it) => field(it, (resolve(document, it.schema) ?? {}) as Schema))
-  const inputs = [...fields, ...(security === undefined ? [] : [token])]
+  const inputs = [...fields, ...(credentials === undefined ? [] : [secret(credentials)])]
   return `<form ${attributes({ 'data-method': method, 'data-path': path })}>
 ${inputs.length === 0 ? '' : `<div class="inputs">\n${inputs.join('\n')}\n</div>`}
 ${body === undefined ? '' : `<label>Body <textarea rows="${Math.min(text.split('\n').length + 1, MAX_ROWS)}" spellcheck="false">${text}</textarea></label>`}

@@ -35,7 +35,12 @@ export const guidePages: readonly Page[] = [
     summary: 'Keep a copy of wallets and events exact with the feed of changes',
     covers: /^\/v1\/changes\b/,
   },
-  { name: 'webhooks', title: 'Webhooks', summary: 'Be called for settlements and changes, and verify the messages' },
+  {
+    name: 'webhooks',
+    title: 'Webhooks',
+    summary: 'Be called for settlements and changes, and verify the messages',
+    covers: /^\/v1\/webhooks\b/,
+  },
   {
     name: 'errors',
     title: 'Errors',

@@ -22,12 +22,22 @@ type Described = {
   readonly description: string
   readonly tags: readonly string[]
   readonly parameters?: readonly Parameter[]
-  readonly security?: unknown
+  readonly security?: readonly Readonly<Record<string, unknown>>[]
   readonly requestBody?: { readonly description: string; readonly content: Media }
   readonly responses: Readonly<Record<string, { readonly $ref?: string; readonly content?: Media }>>
 }
 
 export type Operation = Described & { readonly method: string; readonly path: string }
+
+/** How a request has the credentials of a scheme: the header, and what is before the secret in it. */
+const schemes = {
+  bearer: { label: 'Bearer token', header: 'authorization', prefix: 'Bearer ', placeholder: 'TOKEN' },
+  integratorKey: { label: 'Key', header: 'x-api-key', prefix: '', placeholder: 'KEY' },
+} as const
+
+/** The credentials that an operation requires; undefined for none. */
+export const credentialsOf = ({ security = [] }: Pick<Described, 'security'>) =>
+  Object.entries(schemes).find(([name]) => security.some((required) => name in required))?.[1]
 
 /** The operations of a description. */
 export const operationsOf = ({ paths }: Description): readonly Operation[] =>

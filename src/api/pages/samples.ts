@@ -1,5 +1,5 @@
 import { isDecimal, type Schema } from './fields.ts'
-import type { Operation } from './operation.ts'
+import { credentialsOf, type Operation } from './operation.ts'
 
 /** The base URL in samples, which the script of the pages replaces with that of the service. */
 export const BASE_URL = 'http://127.0.0.1:3000'
@@ -33,13 +33,16 @@ const bodyText = (body: unknown): string => {
 }
 
 const curlOf = (operation: Operation): string => {
-  const { method, security, responses } = operation
+  const { method, responses } = operation
+  const credentials = credentialsOf(operation)
   const body = bodyOf(operation)?.example
   const isStream = Object.keys(responses[200]?.content ?? {}).join() === 'text/event-stream'
   return [
     `curl -s${isStream ? 'N' : ''} ${quoted(urlOf(operation))}`,
-    ...(body === undefined && method === 'POST' ? ['-X POST'] : []),
-    ...(security === undefined ? [] : [`-H 'authorization: Bearer TOKEN'`]),
+    ...(body === undefined && method !== 'GET' ? [`-X ${method}`] : []),
+    ...(credentials === undefined
+      ? []
+      : [`-H '${credentials.header}: ${credentials.prefix}${credentials.placeholder}'`]),
     ...(isStream ? [`-H 'accept: text/event-stream'`] : []),
     ...(body === undefined ? [] : [`-H 'content-type: application/json'`, `-d ${quoted(bodyText(body))}`]),
   ].join(' \\\n  ')
@@ -66,17 +69,36 @@ const quotedText = (text: string): string =>
 
 const camel = (text: string): string => text.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 
+/** An object of a sample from its entries without a value, or no text when none has one. */
+const objectOf = (entries: Readonly<Record<string, string | undefined>>): string | undefined => {
+  const given = Object.entries(entries).flatMap(([name, text]) => (text === undefined ? [] : [`${name}: ${text}`]))
+  return given.length === 0 ? undefined : `{ ${given.join(', ')} }`
+}
+
+/** The recorded values of parameters as an expression; undefined without any. */
+const valuesOf = (values: ReturnType<typeof given>): string | undefined => {
+  if (values.length === 0) return undefined
+  const properties = Object.fromEntries(values.map(({ name, schema }) => [name, schema]))
+  return literal(Object.fromEntries(values.map(({ name, example }) => [name, example])), { properties })
+}
+
 const callOf = (operation: Operation): string => {
-  const { method, path, security } = operation
+  const { method, path } = operation
   const body = bodyOf(operation)
   const values = given(operation)
-  const properties = Object.fromEntries(values.map(({ name, schema }) => [name, schema]))
-  const parameters = literal(Object.fromEntries(values.map(({ name, example }) => [name, example])), { properties })
-  const call = security === undefined ? '' : ", { headers: { authorization: 'Bearer TOKEN' } }"
+  const credentials = credentialsOf(operation)
+  const headers = credentials && literal({ [credentials.header]: `${credentials.prefix}${credentials.placeholder}` })
   const [, action] = /^\/v1\/plans\/([\w-]+)$/.exec(path) ?? []
-  if (action !== undefined) return `client.plans.${camel(action)}(${literal(body?.example, body?.schema as Schema)})`
-  if (method === 'POST') return `client.post('${path}', ${literal(body?.example, body?.schema as Schema)}${call})`
-  return `client.get('${path}'${values.length > 0 || call !== '' ? `, ${values.length > 0 ? parameters : '{}'}` : ''}${call})`
+  const sent = body && literal(body.example, body.schema as Schema)
+  if (action !== undefined) return `client.plans.${camel(action)}(${sent})`
+  const placed = (place: string) => valuesOf(values.filter((it) => it.in === place))
+  const [first, options] =
+    method === 'POST'
+      ? [sent, objectOf({ params: placed('path'), query: placed('query'), headers })]
+      : [valuesOf(values), objectOf({ headers })]
+  const missing = method === 'POST' ? 'undefined' : '{}'
+  const all = [`'${path}'`, first ?? (options && missing), options].filter((it) => it !== undefined)
+  return `client.${method.toLowerCase()}(${all.join(', ')})`
 }
 
 /** The request of an operation with its recorded values. The client has no function for what is only a stream. */

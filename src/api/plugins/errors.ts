@@ -44,7 +44,8 @@ const answer = (error: unknown, request: FastifyRequest, reply: FastifyReply): F
   // A deprecated route has a link of its own.
   const links = [reply.getHeader('link'), helpLink(request.url, body.error.code)].filter((it) => it !== undefined)
   if (links.length > 0) reply.header('link', links.join(', '))
-  if (status === 401) reply.header('www-authenticate', 'Bearer')
+  // A route with another scheme has set its own.
+  if (status === 401 && !reply.hasHeader('www-authenticate')) reply.header('www-authenticate', 'Bearer')
   if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
   // Closing the connection while the client still sends would lose the response: the rest of the body is dropped.
   if (status === 413) reply.removeHeader('connection')

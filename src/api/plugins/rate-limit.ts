@@ -1,9 +1,8 @@
 import fp from 'fastify-plugin'
-import { ServiceError } from '../../lib/errors.ts'
 import { createTally } from '../../lib/tally.ts'
 import { addressOf, isPart, onResponseEnd } from '../client.ts'
 import type { Refused } from '../limits/limits.ts'
-import { allowanceHeaders, type RateLimit } from '../limits/rate-limit.ts'
+import { allowanceHeaders, type RateLimit, rateLimited } from '../limits/rate-limit.ts'
 
 type Options = { readonly limit: RateLimit; readonly refused: Refused }
 
@@ -28,13 +27,11 @@ export const rateLimits = fp<Options>(async (app, { limit, refused }) => {
       })
     }
     const allowance = await limit.count(address, mayBe304 ? 'read' : 'incr')
-    const { max, remaining, reset, isExceeded } = allowance
+    const { remaining, isExceeded } = allowance
     reply.headers(allowanceHeaders(allowance))
     // Each earlier request in progress may still be counted.
     if (!(mayBe304 ? remaining <= before : isExceeded)) return
     refused.rate += 1
-    throw new ServiceError('rate_limited', `rate limit exceeded: at most ${max} requests a minute`, {
-      retryAfter: Math.max(1, reset),
-    })
+    throw rateLimited(allowance)
   })
 })

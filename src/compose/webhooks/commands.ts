@@ -1,41 +1,27 @@
-import { randomBytes } from 'node:crypto'
 import { environments } from '../../config/environments.ts'
 import { type ConfigOf, load } from '../../config/load.ts'
-import { secretsOf as secretsOfConfig } from '../../config/parts.ts'
 import type { Database } from '../../db/pool.ts'
-import { requireVersion } from '../../db/versions.ts'
 import { newestDeliveries, replayDeliveries } from '../../db/webhooks/deliveries.ts'
 import {
-  addEndpoint,
   changeEndpoint,
-  changeLocked,
   type Endpoint,
   readEndpoint,
   readEndpoints,
   removeEndpoint,
 } from '../../db/webhooks/endpoints.ts'
 import { resumeEndpoint } from '../../db/webhooks/resume.ts'
-import { queues } from '../../jobs/queues.ts'
 import { invalidField, OperatorError } from '../../lib/errors.ts'
-import { createClosers } from '../../lib/lifecycle.ts'
-import { createLogger } from '../../lib/observe/log.ts'
 import { requirePublic } from '../../webhooks/address.ts'
 import { secretsOf } from '../../webhooks/deliver.ts'
-import { bodyOf } from '../../webhooks/fill.ts'
 import { createPost } from '../../webhooks/post.ts'
+import { pingOf, registerEndpoint, rotateSecret } from '../../webhooks/registration.ts'
 import { createResolve } from '../../webhooks/resolve.ts'
-import { createVault, newSecret, type Vault } from '../../webhooks/secrets.ts'
+import { createVault, type Vault } from '../../webhooks/secrets.ts'
 import { sign } from '../../webhooks/signature.ts'
 import { type Flags, pastTimeOf, plainText, textOf } from '../flags.ts'
-import { openDatabase, WORK_WITHIN_MS } from '../parts.ts'
+import { withDatabase } from './operator.ts'
 import { counted, describe, print, printSecret, stopped, timeOf } from './output.ts'
 import { subscriptionOf } from './subscription.ts'
-
-/** Milliseconds that a command waits for a connection. */
-const CONNECT_WITHIN_MS = 10_000
-
-/** How long the previous secret signs as well after a rotation, in milliseconds. */
-const BOTH_SECRETS_MS = 24 * 60 * 60 * 1_000
 
 /** Most deliveries that one command prints. */
 const MOST_SHOWN = 100
@@ -69,10 +55,7 @@ const commands = {
     const subscription = subscriptionOf(flags, config)
     await requirePublic(new URL(subscription.url), createResolve())
     const same = (await database.run(readEndpoints)).filter(({ url }) => url === subscription.url)
-    const id = `we_${randomBytes(6).toString('hex')}`
-    const secret = newSecret()
-    const given = { ...subscription, id, secret: vault.encrypt(id, secret), createdAt: new Date() }
-    await addEndpoint(database, given, queues.deliver.concurrency)
+    const { id, secret } = await registerEndpoint({ database, vault }, subscription, new Date())
     const lines = [`endpoint: ${id}`, `secret: ${secret}`, 'The secret is not shown again: give it to the receiver.']
     await printSecret(...lines).catch(async (fault: unknown) => {
       await database.run((handle) => removeEndpoint(handle, id))
@@ -92,33 +75,29 @@ const commands = {
   async ping(tools: Tools, _: Flags, id: string | undefined) {
     const endpoint = await endpointOf(tools, id)
     const at = new Date()
-    const body = bodyOf({ type: 'webhook.ping', cursor: '', data: { endpoint: endpoint.id } }, at)
-    const headers = sign({ id: `webhook.ping.${at.getTime()}`, body }, secretsOf(tools.vault, endpoint, at), at)
+    const message = pingOf(endpoint.id, at)
+    const headers = sign(message, secretsOf(tools.vault, endpoint, at), at)
     const post = createPost({ allowsLoopback: tools.config.WEBHOOKS_ALLOW_LOOPBACK })
-    const posted = await post(endpoint.url, headers, body, new AbortController().signal)
+    const posted = await post(endpoint.url, headers, message.body, new AbortController().signal)
     if (!posted.ok) throw new OperatorError(`${endpoint.url} did not accept the message: ${posted.failure}`)
     print(`${endpoint.url} accepted the message: status ${posted.status}`, ...stopped(endpoint))
   },
 
-  async rotate(tools: Tools, flags: Flags, id: string | undefined) {
-    const { database, vault } = tools
-    const isFound = await changeLocked(database, idOf(id), async (endpoint) => {
-      const at = new Date()
-      const { previousUntil } = endpoint
-      if (previousUntil !== null && previousUntil > at && flags['end-previous'] !== true)
-        throw new OperatorError(
-          `${endpoint.id} has two secrets until ${previousUntil.toISOString()}, and the older one would end: rotate after that, or at once with --end-previous`,
-        )
-      const secret = newSecret()
-      const until = new Date(at.getTime() + BOTH_SECRETS_MS)
-      // Encrypted again, so that a rotation also replaces the key that it was stored with.
-      const previousSecret = vault.encrypt(endpoint.id, vault.decrypt(endpoint.id, endpoint.secret))
-      // Shown before the commit, so that messages are never signed with a secret that was lost.
-      const both = `Messages are signed with this secret and the one before it until ${until.toISOString()}.`
-      await printSecret(`secret: ${secret}`, both)
-      return { secret: vault.encrypt(endpoint.id, secret), previousSecret, previousUntil: until }
+  async rotate(tools: Tools, flags: Flags, given: string | undefined) {
+    const id = idOf(given)
+    const rotated = await rotateSecret(tools, id, new Date(), {
+      endsPrevious: flags['end-previous'] === true,
+      refuse: (until) =>
+        new OperatorError(
+          `${id} has two secrets until ${until.toISOString()}, and the older one would end: rotate after that, or at once with --end-previous`,
+        ),
+      show: (secret, until) =>
+        printSecret(
+          `secret: ${secret}`,
+          `Messages are signed with this secret and the one before it until ${until.toISOString()}.`,
+        ),
     })
-    if (!isFound) throw missing(idOf(id))
+    if (rotated === undefined) throw missing(id)
   },
 
   async pause(tools: Tools, _: Flags, id: string | undefined) {
@@ -175,15 +154,8 @@ const commands = {
 /** Runs a command of the operator on webhook endpoints. */
 export const runWebhooks = async (name: keyof typeof commands, flags: Flags, id?: string): Promise<void> => {
   const config = load(environments.webhooks)
-  const log = createLogger({ level: config.LOG_LEVEL, process: 'webhooks', secrets: secretsOfConfig(config) })
-  const closers = createClosers()
-  try {
-    const times = { statementTimeoutMs: WORK_WITHIN_MS, connectTimeoutMs: CONNECT_WITHIN_MS }
-    const database = openDatabase({ url: config.DATABASE_URL, maxConnections: 1, ...times, log }, closers)
-    await requireVersion(database)
-    const command: (tools: Tools, flags: Flags, id: string | undefined) => Promise<void> = commands[name]
-    await command({ config, database, vault: createVault(config.WEBHOOKS_KEY) }, flags, id)
-  } finally {
-    await closers.close()
-  }
+  const command: (tools: Tools, flags: Flags, id: string | undefined) => Promise<void> = commands[name]
+  await withDatabase(config, 'webhooks', (database) =>
+    command({ config, database, vault: createVault(config.WEBHOOKS_KEY) }, flags, id),
+  )
 }

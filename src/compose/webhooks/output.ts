@@ -42,10 +42,11 @@ const listed = (noun: string, values: readonly (string | number)[] | null): stri
 const filtersText = ({ chainIds, wallets, eventIds }: Subscription): string =>
   [...listed('chain', chainIds), ...listed('wallet', wallets), ...listed('event', eventIds)].join('; ') || 'everything'
 
-type Described = Subscription & Pick<Endpoint, 'id' | 'state' | 'succeededAt' | 'failingSince' | 'failure'>
+type Described = Subscription & Pick<Endpoint, 'id' | 'apiKey' | 'state' | 'succeededAt' | 'failingSince' | 'failure'>
 
 /** An endpoint in the list of all. */
 export const describe = (it: Described): string => {
   const failing = it.failingSince ? `; fails since ${it.failingSince.toISOString()} (${it.failure})` : ''
-  return `${it.id}  ${it.state}  ${it.url}\n    ${it.types.join(' ')}; ${filtersText(it)}; last success ${it.succeededAt?.toISOString() ?? 'never'}${failing}`
+  const owner = it.apiKey === null ? '' : `  (key ${it.apiKey})`
+  return `${it.id}  ${it.state}  ${it.url}${owner}\n    ${it.types.join(' ')}; ${filtersText(it)}; last success ${it.succeededAt?.toISOString() ?? 'never'}${failing}`
 }

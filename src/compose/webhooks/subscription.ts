@@ -1,26 +1,12 @@
 import { getAddress, isAddress } from 'viem'
 import type { environments } from '../../config/environments.ts'
 import type { ConfigOf } from '../../config/load.ts'
-import { subscribable, type WebhookFilter, type WebhookType, webhookTypes } from '../../db/schema/webhooks.ts'
+import { type WebhookFilter, webhookTypes } from '../../db/schema/webhooks.ts'
 import type { Subscription } from '../../db/webhooks/endpoints.ts'
 import { invalidField } from '../../lib/errors.ts'
 import { parseEndpointUrl } from '../../webhooks/address.ts'
+import { requireEffect } from '../../webhooks/subscription.ts'
 import { checked, type Flags, textOf, wholeNumber } from '../flags.ts'
-
-/** The filters that have an effect on the messages of a type. */
-const filtersOf = (type: WebhookType): readonly WebhookFilter[] => subscribable[type].filters
-
-/** Refuses a filter without an effect, and a type of which the given filters leave out nothing. */
-const requireEffect = (types: Subscription['types'], given: readonly WebhookFilter[]): void => {
-  for (const filter of given) {
-    if (!types.some((type) => filtersOf(type).includes(filter)))
-      throw invalidField(filter, `has no effect on ${types.join(', ')}: leave it out, or choose other types`)
-  }
-  const whole = types.filter((type) => !filtersOf(type).some((filter) => given.includes(filter)))
-  const [filter] = given
-  if (filter !== undefined && whole.length > 0)
-    throw invalidField(filter, `has no effect on ${whole.join(', ')}: register an endpoint of its own for it`)
-}
 
 /** What the options of `webhooks add` subscribe to. Throws `validation_error` naming the option. */
 export const subscriptionOf = (
@@ -40,6 +26,7 @@ export const subscriptionOf = (
   const eventIds = checked(flags, 'events', 'an event id', wholeNumber)
   if (eventIds !== null && chainIds?.length !== 1)
     throw invalidField('events', `expected with one chain, such as --chains ${config.CHAINS[0]}: ids are of one chain`)
-  requireEffect(types, [...(wallets ? (['wallets'] as const) : []), ...(eventIds ? (['events'] as const) : [])])
+  const given = (['wallets', 'events'] as const).filter((name) => flags[name] !== undefined)
+  requireEffect(types, new Map<WebhookFilter, string>(given.map((name) => [name, name])))
   return { url, types, chainIds, wallets, eventIds }
 }

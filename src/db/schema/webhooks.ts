@@ -28,9 +28,21 @@ export type WebhookType = keyof typeof subscribable
 
 export const webhookTypes = Object.keys(subscribable) as [WebhookType, ...WebhookType[]]
 
-/** The receivers of webhooks, registered by the operator, and their position in the feeds. */
+/** Keys of integrators, created by the operator. A key is stored as its hash only. */
+export const apiKeys = pgTable('api_keys', {
+  id: text('id').primaryKey(),
+  /** Whose key it is, for the operator. */
+  name: text('name').notNull(),
+  /** SHA-256 of the key in hex. */
+  hash: text('hash').notNull().unique(),
+  createdAt: time('created_at').notNull(),
+})
+
+/** The receivers of webhooks, and their position in the feeds. */
 export const webhookEndpoints = pgTable('webhook_endpoints', {
   id: text('id').primaryKey(),
+  /** The key that registered it, and that it is removed with; null when the operator did. */
+  apiKey: text('api_key').references(() => apiKeys.id, { onDelete: 'cascade' }),
   url: text('url').notNull(),
   types: text('types', { enum: webhookTypes }).array().notNull(),
   /** Filters; null does not filter. Addresses in lower case. */

@@ -64,6 +64,29 @@ export const storeDeliveries = async (
   await handle.insert(deliveries).values(rows).onConflictDoNothing()
 }
 
+/**
+ * Stores a message that is no change and may be sent from `now` on, unless one of its entity waits. Returns the one that
+ * waits; undefined when there is no such endpoint.
+ */
+export const storeUnlessWaiting = (
+  database: Database,
+  endpoint: string,
+  message: Omit<NewDelivery, 'seq'>,
+  now: Date,
+): Promise<Delivery | undefined> =>
+  database.transaction(async (handle) => {
+    const ofEndpoint = handle.select({ seq: webhookEndpoints.seq }).from(webhookEndpoints)
+    const [locked] = await ofEndpoint.where(eq(webhookEndpoints.id, endpoint)).for('update')
+    if (locked === undefined) return undefined
+    const same = and(
+      ...[eq(deliveries.endpoint, endpoint), eq(deliveries.entity, message.entity), eq(deliveries.state, 'waiting')],
+    )
+    const [waiting] = await handle.select().from(deliveries).where(same)
+    if (waiting !== undefined) return waiting
+    const row = { ...message, endpoint, seq: locked.seq, nextAt: now }
+    return (await handle.insert(deliveries).values(row).returning())[0]
+  })
+
 /** Milliseconds of a claim: longer than an attempt takes. Then another worker sends a message whose worker ended. */
 export const CLAIM_MS = 60_000
 

@@ -1,5 +1,5 @@
-import { and, asc, count, eq, gt, isNotNull, lte, or, sql } from 'drizzle-orm'
-import { OperatorError } from '../../lib/errors.ts'
+import { and, asc, eq, gt, isNotNull, lte, or, sql } from 'drizzle-orm'
+import { OperatorError, ServiceError } from '../../lib/errors.ts'
 import { newestChange } from '../changes/changes.ts'
 import type { Database, Handle } from '../pool.ts'
 import { ageOf } from '../schema/columns.ts'
@@ -11,23 +11,39 @@ export type Endpoint = Readonly<typeof webhookEndpoints.$inferSelect>
 /** What the operator chooses of an endpoint. */
 export type Subscription = Pick<Endpoint, 'url' | 'types' | 'chainIds' | 'wallets' | 'eventIds'>
 
-/** Adds an endpoint, which gets what changes from now on. Throws an OperatorError when there are `most` already. */
+/** The advisory lock of additions: two at the same time could exceed a limit. */
+const LOCK = 7_202
+
+/**
+ * Adds an endpoint, which gets what changes from now on. Throws `conflict` when its key has `mostOfKey` already, and an
+ * OperatorError when there are `most` of all.
+ */
 export const addEndpoint = (
   database: Database,
-  given: Subscription & Pick<Endpoint, 'id' | 'secret' | 'createdAt'>,
+  given: Subscription & Pick<Endpoint, 'id' | 'secret' | 'createdAt'> & Partial<Pick<Endpoint, 'apiKey'>>,
   most: number,
+  mostOfKey = most,
 ): Promise<void> =>
   database.transaction(async (handle) => {
-    const [{ many } = { many: 0 }] = await handle.select({ many: count() }).from(webhookEndpoints)
+    await handle.execute(sql`SELECT pg_advisory_xact_lock(${LOCK})`)
+    const { apiKey = null } = given
+    const own = apiKey === null ? 0 : await handle.$count(webhookEndpoints, eq(webhookEndpoints.apiKey, apiKey))
+    if (own >= mostOfKey)
+      throw new ServiceError('conflict', `the key has ${own} endpoints, the most that it may have: remove one first`)
+    const many = await handle.$count(webhookEndpoints)
     if (many >= most)
       throw new OperatorError(`there are ${many} endpoints, the most that a worker serves: remove one first`)
     const [{ epoch } = { epoch: '' }] = await handle.select({ epoch: changeCounter.epoch }).from(changeCounter)
     await handle.insert(webhookEndpoints).values({ ...given, epoch, seq: await newestChange(handle) })
   })
 
-/** All endpoints, the oldest first. */
-export const readEndpoints = (handle: Handle): Promise<Endpoint[]> =>
-  handle.select().from(webhookEndpoints).orderBy(asc(webhookEndpoints.createdAt), asc(webhookEndpoints.id))
+/** The endpoints of a key, or all, the oldest first. */
+export const readEndpoints = (handle: Handle, apiKey?: string): Promise<Endpoint[]> =>
+  handle
+    .select()
+    .from(webhookEndpoints)
+    .where(apiKey === undefined ? undefined : eq(webhookEndpoints.apiKey, apiKey))
+    .orderBy(asc(webhookEndpoints.createdAt), asc(webhookEndpoints.id))
 
 /** An endpoint; undefined when there is none with this id. */
 export const readEndpoint = async (handle: Handle, id: string): Promise<Endpoint | undefined> =>

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { allowanceHeaders, createRateLimit, type LimitStore } from '../../../src/api/limits/rate-limit.ts'
+import { allowanceHeaders, createRateLimit, type LimitStore, rateLimited } from '../../../src/api/limits/rate-limit.ts'
 
 const a = '192.0.2.1'
 const b = '192.0.2.2'
@@ -11,6 +11,14 @@ const openLocal = (max: number, maxClients?: number) => {
   const limit = createRateLimit(max, undefined, { now: () => clock.ms, ...(maxClients && { maxClients }) })
   return { limit, clock }
 }
+
+test('the error of a request above the limit names the limit, and has a wait of a second or more', () => {
+  const retryAfter = (reset: number) => rateLimited({ max: 5, remaining: 0, reset }).retryAfter
+  expect([retryAfter(0), retryAfter(7)]).toEqual([1, 7])
+  expect(rateLimited({ max: 5, remaining: 0, reset: 7 })).toMatchObject({
+    ...{ code: 'rate_limited', message: 'rate limit exceeded: at most 5 requests a minute' },
+  })
+})
 
 test('the headers of an allowance are the limit, the rest and the seconds until the count restarts', () => {
   expect(allowanceHeaders({ max: 5, remaining: 3, reset: 7 })).toEqual({

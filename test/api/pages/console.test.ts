@@ -66,7 +66,13 @@ describe('the form of an operation', () => {
     const html = form({ requestBody, security: [{ bearer: [] }] })
     const text = '{\n  &quot;note&quot;: &quot;&lt;/textarea&gt;&lt;b&gt;&quot;,\n  &quot;id&quot;: 1\n}'
     expect(html).toContain(`<textarea rows="5" spellcheck="false">${text}</textarea>`)
-    expect(html).toContain('<input name="token" type="password" data-in="bearer" autocomplete="off">')
+    expect(html).toContain(
+      '<label>Bearer token <input name="token" type="password" data-in="authorization" data-prefix="Bearer " autocomplete="off">',
+    )
+    expect(form({ security: [{ integratorKey: [] }] })).toContain(
+      '<label>Key <input name="token" type="password" data-in="x-api-key" data-prefix="" autocomplete="off">',
+    )
+    expect(form({})).not.toContain('token')
     const content = { 'application/json': { example: Array.from({ length: 30 }, () => 1) } }
     expect(form({ requestBody: { description: '', content } })).toContain('<textarea rows="20"')
   })
@@ -94,7 +100,7 @@ const open = ({ inputs = [], body, path = '/v1/things', method = 'GET' }: Page, 
     querySelectorAll: (tags: string) =>
       inputs
         .filter(({ tag = 'input' }) => tags.split(', ').includes(tag))
-        .map(({ name, value, in: place }) => ({ name, value, dataset: { in: place } })),
+        .map(({ name, value, in: place, prefix = '' }) => ({ name, value, dataset: { in: place, prefix } })),
     addEventListener: (_: 'submit', listener: typeof submit) => {
       submit = listener
     },
@@ -122,12 +128,14 @@ test('a request has its parameters in the path and the query, below the path of 
     { name: 'id', value: 'a/b', in: 'path' },
     { name: 'limit', value: '5 0', in: 'query', tag: 'select' as const },
     { name: 'cursor', value: '', in: 'query' },
-    { name: 'token', value: 'abc', in: 'bearer' },
+    { name: 'token', value: 'abc', in: 'authorization', prefix: 'Bearer ' },
+    { name: 'token', value: 'k', in: 'x-api-key' },
   ]
   const { send, sent, prevented } = open({ inputs, path: '/v1/things/{id}/all' }, json({}))
   await send()
   expect(sent[0]?.url).toBe('http://service/api/v1/things/a%2Fb/all?limit=5+0')
-  expect(sent[0]?.init).toMatchObject({ method: 'GET', headers: { authorization: 'Bearer abc' }, body: undefined })
+  expect(sent[0]?.init).toMatchObject({ method: 'GET', headers: { authorization: 'Bearer abc', 'x-api-key': 'k' } })
+  expect(sent[0]?.init.body).toBeUndefined()
   expect(prevented()).toBe(1)
 })
 

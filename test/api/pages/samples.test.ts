@@ -54,7 +54,7 @@ test('a plan is a function of the client, a token is a header, and a stream has 
   const requestBody = { description: '', content }
   const plan = samplesOf({ ...operation, method: 'POST', path: '/v1/plans/claim-all', requestBody, responses: data })
   expect(plan.typescript).toContain('const plan = await client.plans.claimAll({ id: 1 })')
-  const me = samplesOf({ ...operation, path: '/v1/me', security: [], responses: { 200: { content } } })
+  const me = samplesOf({ ...operation, path: '/v1/me', security: [{ bearer: [] }], responses: { 200: { content } } })
   expect(me.curl).toBe("curl -s 'http://127.0.0.1:3000/v1/me' \\\n  -H 'authorization: Bearer TOKEN'")
   expect(me.typescript).toContain(
     "const response = await client.get('/v1/me', {}, { headers: { authorization: 'Bearer TOKEN' } })",
@@ -64,6 +64,25 @@ test('a plan is a function of the client, a token is a header, and a stream has 
     curl: "curl -sN 'http://127.0.0.1:3000/v1/things/{id}' \\\n  -H 'accept: text/event-stream'",
     typescript: undefined,
   })
+})
+
+test('an operation with a key, without a body or that removes something has its method and its key', () => {
+  const parameters = [
+    { name: 'id', in: 'path', required: true, example: 'we_1' },
+    { name: 'all', in: 'query', required: false, example: true },
+  ]
+  const keyed = { ...operation, path: '/v1/hooks/{id}', parameters, security: [{ integratorKey: [] }], responses: data }
+  const rotate = samplesOf({ ...keyed, method: 'POST' })
+  const header = "-H 'x-api-key: KEY'"
+  expect(rotate.curl).toBe(`curl -s 'http://127.0.0.1:3000/v1/hooks/we_1?all=true' \\\n  -X POST \\\n  ${header}`)
+  expect(rotate.typescript).toContain(
+    "await client.post('/v1/hooks/{id}', undefined, { params: { id: 'we_1' }, query: { all: true }, headers: { 'x-api-key': 'KEY' } })",
+  )
+  const remove = samplesOf({ ...keyed, method: 'DELETE' })
+  expect(remove.curl).toBe(`curl -s 'http://127.0.0.1:3000/v1/hooks/we_1?all=true' \\\n  -X DELETE \\\n  ${header}`)
+  expect(remove.typescript).toContain(
+    "await client.delete('/v1/hooks/{id}', { id: 'we_1', all: true }, { headers: { 'x-api-key': 'KEY' } })",
+  )
 })
 
 test('the samples are tabs whose addresses a script can replace, and their text is escaped', async () => {

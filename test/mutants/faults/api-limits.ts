@@ -4,6 +4,7 @@ export const limitFaults: Faults = {
   'src/api/limits/rate-limit.ts': {
     tests: ['test/api/limits/rate-limit.test.ts'],
     faults: [
+      ['Math.max(1, reset)', 'reset'],
       ['if (it.endsAt <= now)', 'if (it.endsAt < now)'],
       ['endsAt: now + MINUTE_MS })', 'endsAt: now })'],
       ['    windows.set(client, it)\n', ''],
@@ -50,7 +51,6 @@ export const limitFaults: Faults = {
       ['remaining <= before', 'remaining < before'],
       ['remaining <= before', 'remaining <= 0'],
       ['    refused.rate += 1\n', ''],
-      ['Math.max(1, reset)', 'reset'],
       ["limit.count(address, 'incr').catch(() => {})", 'Promise.resolve()'],
     ],
   },

@@ -25,6 +25,28 @@ export const routeFaults: Faults = {
       ['{2})*$/', '{1})*$/'],
     ],
   },
+  'src/api/routes/webhooks.ts': {
+    tests: ['test/api/webhooks.service.test.ts'],
+    faults: [
+      ["reply.headers({ 'cache-control': 'no-store', vary: 'x-api-key' })", ''],
+      ['hashApiKey(given))', 'given)'],
+      ["reply.header('www-authenticate', 'ApiKey')", ''],
+      ['await limit?.count(`key ${' + "apiKey}`, 'incr')", 'undefined'],
+      ['`key ${' + 'apiKey}`', 'request.ip'],
+      ['      refused.rate += 1\n', ''],
+      [' || endpoint.apiKey !== call.apiKey', ''],
+      ['      await requirePublic(new URL(subscription.url), resolve)\n', ''],
+      ['readEndpoints(handle, apiKey)', 'readEndpoints(handle)'],
+      [
+        'newestDeliveries(handle, endpoint.id, query.state, MOST_SHOWN)',
+        'newestDeliveries(handle, endpoint.id, undefined, MOST_SHOWN)',
+      ],
+      ["{ state: 'paused' }", '{}'],
+      ['call.query.leaveDead === true', 'false'],
+      ['call.query.endPrevious === true', 'false'],
+      ['removeEndpoint(handle, endpoint.id)', 'Promise.resolve(handle)'],
+    ],
+  },
   'src/api/routes/me.ts': {
     tests: route('records'),
     faults: [

@@ -115,9 +115,14 @@ export const clientRestFaults: Faults = {
   'client/src/requests.ts': {
     tests: parts,
     faults: [
-      ['params: query as Given, body }, call)', 'body }, call)'],
-      ['params: query as Given, body }, call)', 'params: query as Given, body })'],
-      ['params: query as Given, body }', 'params: query as Given }'],
+      ['...(query as Given), ', ''],
+      [', ...(params as Given)', ''],
+      ["body, method: 'POST' },\n      callOf(path, call),", "body, method: 'POST' },"],
+      ["body, method: 'POST'", "method: 'POST'"],
+      [", method: 'DELETE'", ''],
+      ["method: 'DELETE' }, callOf(path, call)", "method: 'DELETE' }, call"],
+      ["path.startsWith('/v1/webhooks') ? { attempts: 1, ...call }", 'false ? call'],
+      ['{ attempts: 1, ...call }', '{ ...call, attempts: 1 }'],
       ['{ path, params: params as Given }, call)', '{ path, params: params as Given })'],
       ['{ path, params: params as Given }', '{ path }'],
     ],

@@ -63,7 +63,6 @@ export const composeFaults: Faults = {
     faults: [
       ['chainIds?.length !== 1', 'chainIds === null'],
       ['getAddress(text).toLowerCase()', 'getAddress(text)'],
-      ['whole.length > 0', 'whole.length > 1'],
     ],
   },
   'src/compose/flags.ts': {
@@ -79,18 +78,21 @@ export const composeFaults: Faults = {
   'src/compose/webhooks/commands.ts': {
     tests: ['test/webhooks/commands.service.test.ts'],
     faults: [
-      ['previousUntil > at && flags', 'flags'],
-      [
-        'vault.encrypt(endpoint.id, vault.decrypt(endpoint.id, endpoint.secret))',
-        'endpoint.secret',
-        'the stored text is the same secret, encrypted with the same key',
-      ],
-      ['previousSecret, previousUntil: until }', 'previousUntil: until }'],
       ['MOST_SHOWN = 100', 'MOST_SHOWN = 101'],
       ["flags['leave-dead'] === true", "flags['leave-dead'] === false"],
       ['await database.run((handle) => removeEndpoint(handle, id))\n      throw', 'throw'],
       ['if (!posted.ok) throw', 'if (posted.status === 0) throw'],
-      ['BOTH_SECRETS_MS = 24 *', 'BOTH_SECRETS_MS = 23 *'],
+    ],
+  },
+  'src/compose/webhooks/keys.ts': {
+    tests: ['test/webhooks/keys.service.test.ts'],
+    faults: [
+      ['MAX_NAME = 100', 'MAX_NAME = 101'],
+      [".trim() ?? ''", " ?? ''"],
+      ['hash: hashApiKey(key), createdAt', 'hash: key, createdAt'],
+      ['await printSecret(`id: ${' + 'id}`, ', 'void printSecret(`id: ${' + 'id}`, '],
+      ['await printSecret(`key: ', 'void printSecret(`key: '],
+      ['replaceApiKey(handle, id, hashApiKey(key))', 'replaceApiKey(handle, id, key)'],
     ],
   },
   'src/compose/api.ts': {

@@ -182,6 +182,68 @@ export const deliveryFaults: Faults = {
       ["protocol === 'http:' ? 'loopback' : 'unicast'", "'unicast'"],
     ],
   },
+  'src/webhooks/subscription.ts': {
+    tests: ['test/webhooks/options.test.ts'],
+    faults: [
+      ['whole.length > 0', 'whole.length > 1'],
+      ['!types.some((type) => filtersOf(type).includes(filter))', 'false'],
+    ],
+  },
+  'src/webhooks/new-webhook.ts': {
+    tests: ['test/api/webhooks.service.test.ts'],
+    faults: [
+      ['MOST_VALUES = 1_000', 'MOST_VALUES = 1_001'],
+      ['MOST_VALUES = 1_000', 'MOST_VALUES = 999'],
+      ['chainIds?.length !== 1', 'chainIds === null'],
+      ['it.toLowerCase()', 'it'],
+      ['[...new Set(values)]', '[...values]'],
+      ['fields.filter(([, field]) => body[field] !== undefined)', '[]'],
+    ],
+  },
+  'src/webhooks/records.ts': {
+    tests: ['test/api/webhooks.service.test.ts'],
+    faults: [
+      ['getAddress(wallet)', 'wallet'],
+      [' && it.previousUntil > now', ''],
+      ["it.state === 'waiting' ? seconds(it.nextAt) : null", 'seconds(it.nextAt)'],
+      ['...(secret !== undefined && { secret }),', 'secret: it.secret,'],
+    ],
+  },
+  'src/db/api-keys.ts': {
+    tests: ['test/webhooks/keys.service.test.ts'],
+    faults: [
+      ['.where(eq(apiKeys.hash, hash))', ''],
+      ['.set({ hash }).where(eq(apiKeys.id, id))', '.set({ hash: id })'],
+      ['handle.delete(apiKeys).where(eq(apiKeys.id, id))', 'handle.delete(apiKeys)'],
+      ['.orderBy(asc(apiKeys.createdAt), asc(apiKeys.id))', ''],
+    ],
+  },
+  'src/db/migrate.ts': {
+    tests: ['test/db/read-role.service.test.ts'],
+    faults: [
+      ["webhook_endpoints: 'INSERT, UPDATE, DELETE'", "webhook_endpoints: 'ALL'"],
+      ["deliveries: 'INSERT, UPDATE'", "deliveries: 'INSERT, UPDATE, DELETE'"],
+      ['options.selfService === true', 'true'],
+      ['if (found.owns)', 'if (found.owns === null)'],
+    ],
+  },
+  'src/webhooks/registration.ts': {
+    tests: ['test/webhooks/commands.service.test.ts', 'test/api/webhooks.service.test.ts'],
+    faults: [
+      ['previousUntil > at && ', ''],
+      [' && !endsPrevious', ''],
+      [
+        'vault.encrypt(id, vault.decrypt(id, endpoint.secret))',
+        'endpoint.secret',
+        'the stored text is the same secret, encrypted with the same key',
+      ],
+      ['previousSecret, previousUntil: until }', 'previousUntil: until }'],
+      ['BOTH_SECRETS_MS = 24 *', 'BOTH_SECRETS_MS = 23 *'],
+      ['    await show?.(secret, until)\n', ''],
+      ['apiKey: owner?.apiKey ?? null', 'apiKey: null'],
+      ['queues.deliver.concurrency, owner?.most)', 'queues.deliver.concurrency)'],
+    ],
+  },
   'src/webhooks/resolve.ts': {
     tests: ['test/webhooks/resolve.test.ts'],
     faults: [
@@ -251,6 +313,9 @@ export const deliveryFaults: Faults = {
     tests: ['test/db/webhook-endpoints.service.test.ts'],
     faults: [
       ['many >= most', 'many > most'],
+      ['own >= mostOfKey', 'own > mostOfKey'],
+      ['eq(webhookEndpoints.apiKey, apiKey))\n    if', 'undefined)\n    if'],
+      ['.where(apiKey === undefined ? undefined : eq(webhookEndpoints.apiKey, apiKey))', ''],
       ['seq: await newestChange(handle)', 'seq: 0'],
       ['orderBy(asc(webhookEndpoints.createdAt), asc', 'orderBy(asc'],
       ['set(change).where(eq(webhookEndpoints.id, id))', 'set(change)'],
