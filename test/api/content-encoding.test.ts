@@ -15,7 +15,7 @@ const post = async (url: string, encoding: string, payload: Buffer | string) => 
   return { status: response?.statusCode, headers: response?.headers, body: response?.json() }
 }
 
-test.each(routes.flatMap(({ method, url }) => (method === 'POST' ? url : [])))(
+test.each(routes.flatMap(({ method, url, schema }) => (method === 'POST' && schema?.body ? url : [])))(
   'POST %s rejects a compressed body with a 415 that names the header',
   async (url) => {
     const { status, headers, body } = await post(url, 'gzip', gzipSync('{}'))

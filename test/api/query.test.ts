@@ -48,6 +48,7 @@ test('every GET of the API, with parameters of its own or without, refuses a par
   for (const path of paths) {
     const hash = `0x${'5f'.repeat(32)}`
     const values: Record<string, string> = { addr: wallet, proposalId: hash, hash, chainId: '8453' }
+    if (path.startsWith('/v1/webhooks/')) values.id = 'we_0123456789ab'
     const url = path.replace(/:(\w+)/g, (_, name: string) => values[name] ?? '1')
     const [status, faults] = await details(`${url}?unheard_of=1`)
     expect([url, status, faults?.[0]?.path]).toEqual([url, 400, 'unheard_of'])

@@ -131,7 +131,7 @@ const operations = (id: string) =>
 
 const every = (id: string) => [['GET', ''], ['POST', '', body()], ...operations(id)] as const
 
-test('self-service is off unless the operator turns it on, and the refusal says so', async () => {
+test('self-service is off unless the operator turns it on, and the refusal names the operator', async () => {
   const off = await openApp({ databaseUrl })
   for (const [method, path, payload] of every('we_0123456789ab')) {
     const headers = { 'x-api-key': ama }
@@ -313,7 +313,7 @@ test('when workers serve no further endpoint, a registration is a 503 that names
   const { status, error } = await send('POST', '', ama, body())
   expect([status, error?.message]).toEqual([
     503,
-    'the service has as many webhook endpoints as it can serve: tell its operator',
+    'the service has as many webhook endpoints as it can serve: ask its operator to remove some',
   ])
 })
 

@@ -14,6 +14,7 @@ const pages = [
   'money',
   'pagination',
   'quick-start',
+  'registering-webhooks',
   'settlements',
   'wallets',
   'webhooks',

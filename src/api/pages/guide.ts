@@ -35,10 +35,11 @@ export const guidePages: readonly Page[] = [
     summary: 'Keep a copy of wallets and events exact with the feed of changes',
     covers: /^\/v1\/changes\b/,
   },
+  { name: 'webhooks', title: 'Webhooks', summary: 'Be called for settlements and changes, and verify the messages' },
   {
-    name: 'webhooks',
-    title: 'Webhooks',
-    summary: 'Be called for settlements and changes, and verify the messages',
+    name: 'registering-webhooks',
+    title: 'Register webhooks',
+    summary: 'Manage your webhooks by yourself, with a key of the operator',
     covers: /^\/v1\/webhooks\b/,
   },
   {

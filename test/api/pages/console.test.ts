@@ -78,7 +78,13 @@ describe('the form of an operation', () => {
   })
 })
 
-type Input = { readonly name: string; readonly value: string; readonly in: string; readonly tag?: 'select' }
+type Input = {
+  readonly name: string
+  readonly value: string
+  readonly in: string
+  readonly prefix?: string
+  readonly tag?: 'select'
+}
 
 type Page = {
   readonly inputs?: readonly Input[]

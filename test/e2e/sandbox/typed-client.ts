@@ -16,6 +16,9 @@ const addr = account.address
 const chain = { chainId }
 const first = { chainId, id: 1 }
 const wallet = { chainId, addr }
+const endpoint = { id: 'we_0123456789ab' }
+const key = { 'x-api-key': 'fxk_unknown' }
+const ofEndpoint = { params: endpoint, headers: key }
 const zero32 = `0x${'0'.repeat(64)}`
 
 const { data: deployed } = await api.get('/v1/chains')
@@ -169,6 +172,17 @@ const calls = {
   '/v1/transactions/{chainId}/{hash}': () => api.get('/v1/transactions/{chainId}/{hash}', { chainId, hash: zero32 }),
   '/v1/tx/broadcast': async () => api.post('/v1/tx/broadcast', { chainId, signedTx: await signedTx() }),
   '/v1/changes': () => api.get('/v1/changes', { limit: 1 }),
+  '/v1/webhooks': () =>
+    api.post('/v1/webhooks', { url: 'https://hooks.example/', types: ['settlement.settled'] }, { headers: key }),
+  '/v1/webhooks/{id}': () => api.delete('/v1/webhooks/{id}', endpoint, { headers: key }),
+  '/v1/webhooks/{id}/deliveries': () =>
+    api.get('/v1/webhooks/{id}/deliveries', { ...endpoint, state: 'dead' }, { headers: key }),
+  '/v1/webhooks/{id}/ping': () => api.post('/v1/webhooks/{id}/ping', undefined, ofEndpoint),
+  '/v1/webhooks/{id}/pause': () => api.post('/v1/webhooks/{id}/pause', undefined, ofEndpoint),
+  '/v1/webhooks/{id}/resume': () =>
+    api.post('/v1/webhooks/{id}/resume', undefined, { ...ofEndpoint, query: { leaveDead: true } }),
+  '/v1/webhooks/{id}/rotate': () =>
+    api.post('/v1/webhooks/{id}/rotate', undefined, { ...ofEndpoint, query: { endPrevious: true } }),
 } satisfies { readonly [Path in GetPath | Exclude<PostPath, PlanPath>]: () => Promise<{ data: unknown }> }
 
 const planOf = <Path extends PlanPath>(path: Path) => api.post(path, plans[path])
@@ -178,8 +192,11 @@ const allCalls: Readonly<Record<string, () => Promise<{ data: unknown }>>> = {
   ...Object.fromEntries((Object.keys(plans) as PlanPath[]).map((path) => [path, () => planOf(path)])),
 }
 
-/** Operations that fail because the sandbox has no identity provider and no queued upgrade. */
+/** Operations that fail because the sandbox has no identity provider, no queued upgrade and no self-service. */
 const refusals: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    Object.keys(calls).flatMap((path) => (path.startsWith('/v1/webhooks') ? [[path, 'forbidden']] : [])),
+  ),
   '/v1/me': 'service_unavailable',
   '/v1/governance/proposals/{chainId}/{proposalId}': 'not_found',
 }
