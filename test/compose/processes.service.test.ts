@@ -6,10 +6,15 @@ import { openEngineService } from '../../src/compose/engine.ts'
 import { openWorker } from '../../src/compose/worker.ts'
 import { environments } from '../../src/config/environments.ts'
 import { load } from '../../src/config/load.ts'
+import { addApiKey, removeApiKey } from '../../src/db/api-keys.ts'
 import { databaseStatements } from '../../src/db/pool.ts'
+import { readEndpoint } from '../../src/db/webhooks/endpoints.ts'
+import { hashApiKey } from '../../src/identity/api-keys.ts'
 import { type Closers, createClosers } from '../../src/lib/lifecycle.ts'
 import { freePort } from '../../src/sandbox/parts/ports.ts'
+import { createVault } from '../../src/webhooks/secrets.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { openDatabase } from '../support/open-database.ts'
 
 /*
  * The processes as they are composed, in the process of the test, without a chain that answers: what each opens, that
@@ -98,6 +103,31 @@ test('an API opens what it needs before it listens, reports that it stops first,
   await closers.close()
   expect([drain.signal.aborted, connections, closed]).toEqual([true, ['close'], opened.toReversed()])
   expect([await statusOf(`${url}/livez`), await statusOf(metricsUrl)]).toEqual([0, 0])
+})
+
+test('an API with self-service encrypts the secrets of webhooks with the key of the workers', async () => {
+  const { env, url } = await environment()
+  const config = load(environments.api, { ...env, WEBHOOKS_SELF_SERVICE: 'true', METRICS_PORT: 'off' })
+  const { closers } = recording()
+  await openApi(config, createDrain({ ms: 0, log }), log, closers)
+  const database = openDatabase(store.url)
+  const key = { id: 'ak_1', name: 'a', hash: hashApiKey('fxk_a'), createdAt: new Date() }
+  await database.run((handle) => addApiKey(handle, key))
+  const response = await fetch(`${url}/v1/webhooks`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-api-key': 'fxk_a' },
+    body: JSON.stringify({ url: 'https://8.8.8.8/', types: ['event.changed'] }),
+  })
+  const { data } = (await response.json()) as { data: { id: string; secret: string; createdAt: number } }
+  const endpoint = await database.run((handle) => readEndpoint(handle, data.id))
+  const [workers] = config.WEBHOOKS_KEY ?? []
+  expect(workers).toBeDefined()
+  expect(createVault([workers ?? Buffer.alloc(32)]).decrypt(data.id, endpoint?.secret ?? '')).toBe(data.secret)
+  expect(Math.abs(data.createdAt - Date.now() / 1_000)).toBeLessThan(3_600)
+  // Its endpoint is removed with it.
+  await database.run((handle) => removeApiKey(handle, key.id))
+  await database.close()
+  await closers.close()
 })
 
 test('an engine opens its database and its chains, and closes them after its server', async () => {

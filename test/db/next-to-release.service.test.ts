@@ -6,6 +6,7 @@ import { completeRefreshRequests, nextRefreshRequests, requestRefresh } from '..
 import { rollBack } from '../../src/db/index/write.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import type { Database } from '../../src/db/pool.ts'
+import { readEndpoint } from '../../src/db/webhooks/endpoints.ts'
 import { cloneDatabase } from '../support/clone-database.ts'
 import type { TestDatabase } from '../support/database.ts'
 import { heartbeatAt } from '../support/healthy-index.ts'
@@ -106,6 +107,12 @@ test('both see which requests were waiting at a rollback', async () => {
   const [[newest], [seen]] = [await last('last_note'), await last('last_request')]
   expect(Number(newest?.last)).toBeGreaterThan(0)
   expect(newest).toEqual(seen)
+})
+
+test('a webhook endpoint that 0.1.0 registers belongs to no key', async () => {
+  await former(`insert into "webhook_endpoints" ("id", "url", "types", "secret", "epoch", "seq", "created_at")
+    values ('we_1', 'https://hooks.example/', '{settlement.settled}', 's', '', 0, now())`)
+  expect(await database.run((handle) => readEndpoint(handle, 'we_1'))).toMatchObject({ apiKey: null, state: 'active' })
 })
 
 test('an observation of this release clears the text of a row, and 0.1.0 stores it again', async () => {

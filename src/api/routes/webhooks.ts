@@ -142,7 +142,10 @@ export const webhookRoutes: FastifyPluginAsync<Options> = async (app, { selfServ
       const owner = { apiKey, most: mostPerKey }
       const { id, secret } = await registerEndpoint(call, subscription, at, owner).catch((fault: unknown) => {
         if (!(fault instanceof OperatorError)) throw fault
-        throw unavailable('the service has as many webhook endpoints as it can serve: ask its operator to remove some', fault)
+        throw unavailable(
+          'the service has as many webhook endpoints as it can serve: ask its operator to remove some',
+          fault,
+        )
       })
       const endpoint = await database.run((handle) => readEndpoint(handle, id))
       if (endpoint === undefined) throw notFound(NO_ENDPOINT)
