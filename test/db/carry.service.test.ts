@@ -61,7 +61,8 @@ beforeAll(async () => {
   rebuilt = await openIndexSteps(world, world.anvil.url)
   await update(previous)
   added = (await createQueries(previous.database).indexed(CHAIN))?.number ?? 0n
-  const filters = { chainIds: null, wallets: null, eventIds: null }
+  await rowsOf(previous.database, "INSERT INTO api_keys VALUES ('key_1', 'Ada', 'ff', now())")
+  const filters = { apiKey: 'key_1', chainIds: null, wallets: null, eventIds: null }
   const chosen = { id: 'we_1', url: 'https://receiver.example/', types: [...webhookTypes], ...filters }
   await addEndpoint(previous.database, { ...chosen, secret: 'encrypted', createdAt: new Date() }, 10)
   await rowsOf(previous.database, `INSERT INTO calibrations (model, pairs) VALUES (1, '{"a":1}'), (1, '{"a":2}')`)
@@ -82,6 +83,7 @@ const contents = async (steps: Steps) => ({
   settlements: await all(steps, 'settlements', 'seq'),
   calibrations: await all(steps, 'calibrations', 'version'),
   rollbacks: await all(steps, 'rollbacks', 'seq'),
+  keys: await all(steps, 'api_keys', 'id'),
   endpoints: await all(steps, 'webhook_endpoints', 'id'),
   deliveries: await all(steps, 'deliveries', 'id'),
   reversals: await all(steps, 'ledger_reversals', 'seq'),
@@ -188,9 +190,16 @@ test('receivers get what they lack, once, and numbers, versions and cursors keep
   const carried = await carry(urls(), (line) => lines.push(line))
   expect(lines).toHaveLength(3)
   const after = await contents(rebuilt)
-  expect(carried).toMatchObject({ endpoints: 1, deliveries: before.deliveries.length, calibrations: 2, events: 2 })
+  expect(carried).toMatchObject({
+    keys: 1,
+    endpoints: 1,
+    deliveries: before.deliveries.length,
+    calibrations: 2,
+    events: 2,
+  })
   expect(carried).toMatchObject({ settlements: before.settlements.length, reversals: 2, news: 2 })
-  for (const table of ['calibrations', 'endpoints', 'deliveries'] as const) expect(after[table]).toEqual(before[table])
+  for (const table of ['calibrations', 'keys', 'endpoints', 'deliveries'] as const)
+    expect(after[table]).toEqual(before[table])
   expect(await contents(previous)).toEqual(before)
   expect(block(after)).toEqual(block(own))
   expect(block(after)).not.toEqual(block(before))

@@ -8,7 +8,7 @@ import type { Handle } from '../pool.ts'
 import { adviceOf, faultText, isOutOfReach } from '../refusals.ts'
 import { feedEpochs } from '../schema/feed.ts'
 import { changeCounter, cursors, logGaps, rollbacks } from '../schema/index-state.ts'
-import { deliveries, webhookEndpoints } from '../schema/webhooks.ts'
+import { apiKeys, deliveries, webhookEndpoints } from '../schema/webhooks.ts'
 import { calibrations, leases } from '../schema/work.ts'
 import { migrationsFolder, migrationsOf, readApplied, versionFault } from '../versions.ts'
 import { announceRebuilt, carryNumbers } from './activity.ts'
@@ -109,7 +109,16 @@ const carryRollbacks = async (databases: Databases, chainIds: Iterable<ChainId>)
 /** How many rows were carried over, and what was found that the previous database did not have. */
 export type Carried = Readonly<Record<(typeof counted)[number], number>>
 
-const counted = ['endpoints', 'deliveries', 'calibrations', 'settlements', 'events', 'reversals', 'news'] as const
+const counted = [
+  'keys',
+  'endpoints',
+  'deliveries',
+  'calibrations',
+  'settlements',
+  'events',
+  'reversals',
+  'news',
+] as const
 
 const carryAll = async (databases: Databases, onProgress: (line: string) => void): Promise<Carried> => {
   const { previous, rebuilt } = databases
@@ -127,11 +136,13 @@ const carryAll = async (databases: Databases, onProgress: (line: string) => void
   for (const chainId of reached.keys()) await lockRefreshQueue(rebuilt, chainId)
   await continueHistory(databases, before)
   await carryRollbacks(databases, reached.keys())
-  onProgress('copies calibrations, webhook endpoints and their deliveries')
+  onProgress('copies calibrations, keys, webhook endpoints and their deliveries')
   await rebuilt.delete(calibrations)
   const versions = await copyTable(databases, calibrations)
   await continueSequence(rebuilt, 'calibrations', 'version')
   await rebuilt.delete(webhookEndpoints)
+  await rebuilt.delete(apiKeys)
+  const keys = await copyTable(databases, apiKeys)
   const endpoints = await copyTable(databases, webhookEndpoints)
   const messages = await copyTable(databases, deliveries)
   onProgress('copies settlements, and compares them with those of the rebuilt index')
@@ -144,7 +155,7 @@ const carryAll = async (databases: Databases, onProgress: (line: string) => void
     reversals += found.reversals
     news += found.news
   }
-  return { endpoints, deliveries: messages, calibrations: versions, ...settled, reversals, news }
+  return { keys, endpoints, deliveries: messages, calibrations: versions, ...settled, reversals, news }
 }
 
 const open = async (url: string, name: string, variable: string): Promise<Client> => {
