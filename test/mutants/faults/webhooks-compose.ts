@@ -88,7 +88,7 @@ export const composeFaults: Faults = {
     tests: ['test/webhooks/keys.service.test.ts'],
     faults: [
       ['MAX_NAME = 100', 'MAX_NAME = 101'],
-      [".trim() ?? ''", " ?? ''"],
+      ["?.trim() ?? ''", " ?? ''"],
       ['hash: hashApiKey(key), createdAt', 'hash: key, createdAt'],
       ['await printSecret(`id: ${' + 'id}`, ', 'void printSecret(`id: ${' + 'id}`, '],
       ['await printSecret(`key: ', 'void printSecret(`key: '],
