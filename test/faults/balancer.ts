@@ -2,11 +2,11 @@ import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** The interval between readiness probes of a member, in milliseconds. */
-const PROBE_EVERY_MS = 50
-
-/** The pause of a client after an answer, in milliseconds: a steady load, and processor time left for the members. */
-const PAUSE_MS = 20
+/**
+ * The interval between readiness probes of a member, and the pause of a client after an answer, which leaves processor
+ * time for the members. In milliseconds.
+ */
+const PACE = { probeEveryMs: 50, pauseMs: 20 }
 
 export type Question = { readonly method: 'GET' | 'POST'; readonly path: string; readonly body?: string }
 
@@ -30,7 +30,7 @@ const mayRetry = (fault: unknown, method: string): boolean => {
  * again. The request is retried at the next member: a GET in both cases, any other method only after a refused
  * connection. A request that got an answer of any status is never retried.
  */
-export const createBalancer = () => {
+export const createBalancer = ({ probeEveryMs, pauseMs } = PACE) => {
   const members = new Map<string, Member>()
   const outcomes: Outcome[] = []
   const clients: Promise<void>[] = []
@@ -50,7 +50,7 @@ export const createBalancer = () => {
   }
 
   const watch = async (member: Member): Promise<void> => {
-    for (; !over.signal.aborted && members.get(member.name) === member; await sleep(PROBE_EVERY_MS)) {
+    for (; !over.signal.aborted && members.get(member.name) === member; await sleep(probeEveryMs)) {
       const answer = await send(member, { method: 'GET', path: '/readyz' }).catch(() => null)
       member.isReady = answer?.status === 200
     }
@@ -96,7 +96,7 @@ export const createBalancer = () => {
     start(questions: readonly Question[], atOnce: number): void {
       let nth = 0
       const client = async (): Promise<void> => {
-        for (; !over.signal.aborted; await sleep(PAUSE_MS)) {
+        for (; !over.signal.aborted; await sleep(pauseMs)) {
           const question = questions[nth++ % questions.length]
           if (question !== undefined) await ask(question)
         }

@@ -1,0 +1,82 @@
+import { cpus, totalmem } from 'node:os'
+import type { Engine } from './engine.ts'
+import type { Measured } from './measure.ts'
+import type { Compared } from './steps.ts'
+
+export type Figures = {
+  readonly engine: Engine
+  readonly date: string
+  /** Names and versions of what runs in the containers. */
+  readonly versions: readonly string[]
+  readonly buildSeconds: number
+  readonly startSeconds: number
+  readonly steps: readonly Measured[]
+  readonly compared: readonly Compared[]
+  readonly messages: { readonly messages: number; readonly copies: number; readonly refused: number }
+  readonly minutes: number
+}
+
+const table = (head: readonly string[], rows: readonly (readonly (string | number)[])[]): string => {
+  const all = [head, ...rows].map((row) => row.map(String))
+  const widths = head.map((_, at) => Math.max(...all.map((row) => row[at]?.length ?? 0)))
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(' | ')} |`
+  const [first = [], ...rest] = all
+  return [line(first), `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...rest.map(line)].join('\n')
+}
+
+/** The page `docs/operations/deployment-report.md`. */
+export const reportOf = (figures: Figures): string => {
+  const { engine, steps, compared, messages } = figures
+  const all = [...steps, ...compared]
+  const signs = Object.keys(all[0]?.signs ?? {})
+  const rows = all.map((it) => [it.name, it.step, it.sent, it.failed, ...signs.map((sign) => it.signs[sign] ?? 0)])
+  const failures = all.filter(({ firstFailure }) => firstFailure !== null)
+  const memory = Math.round(totalmem() / 2 ** 30)
+  return `# A deployment, tried
+
+\`npm run deployment\` wrote this page on ${figures.date}. It builds the image, runs \`docker-compose.yml\` on a Docker engine
+with two local chains, and tries what these pages describe: [install](install.md), [upgrade](upgrade.md),
+[rebuild](reindex.md#rebuild-in-a-second-database), [back up and restore](backup.md). It took ${figures.minutes} minutes.
+
+- Machine: ${cpus().length} processors, ${memory} GiB of memory, shared with other work. Docker ${engine.engine}, compose ${engine.compose}.
+- In the containers: ${figures.versions.join(', ')}.${engine.areStandIns ? ' The base images are stand-ins from Debian packages\n  (`STAND_IN_IMAGES=1`), because no registry was in reach.' : ''}
+- Left out: Prometheus, Alertmanager and Grafana. One host: no failover of PostgreSQL.
+- The image was built in ${figures.buildSeconds} s. All containers were healthy and both indexes ready ${figures.startSeconds} s after the first start.
+
+## Times
+
+A client sent one request after the other, ten a second at most, through a balancer. It probes \`/readyz\` four times a
+second, and sends a GET whose connection broke to the next replica. Seconds count from the end of the step until
+something held for good: 0 if it always did. _API and index_: \`/readyz\` of both replicas is 200 and not \`degraded\`, with
+blocks from after the step. _Quotes_: the API reaches the engine. _Webhooks_: a message that was made after the step
+arrived. _Containers_: all are healthy, which compose checks every 10 s.
+
+${table(['step', 'step took (s)', 'requests', 'failed', ...signs.map((sign) => `${sign} (s)`)], rows)}
+
+${failures.length === 0 ? 'No request failed.' : failures.map(({ name, firstFailure }) => `- First failure, ${name}: \`${firstFailure}\``).join('\n')}
+
+A process is killed by SIGKILL, as by a crash, and its restart policy starts it again. After \`docker kill\` no policy
+does: start it with \`docker compose up --detach\`.
+
+## What no chain has
+
+Counts before and after, with no transaction under way, and how many rows are lost: present before and absent after.
+_Twice_ counts the messages that the receiver got again meanwhile.
+
+${table(
+  ['step', 'endpoints', 'deliveries', 'settlements', 'lost', 'twice'],
+  compared.map(({ name, before, after, lost, copies }) => [
+    name,
+    ...(['endpoints', 'deliveries', 'settlements'] as const).map(
+      (key) => `${before[key].length} → ${after[key].length}`,
+    ),
+    lost,
+    copies,
+  ]),
+)}
+
+In the whole run, the receiver got ${messages.messages} messages, ${messages.copies} of them again, and ${messages.refused} with a wrong signature. After a kill
+or a partition, a message whose answer was lost is sent again with the same \`webhook-id\`.
+`
+}
