@@ -1,15 +1,18 @@
 #!/usr/bin/env bash
 # Builds the index again in a second database of the same server, while the service uses the first one, and switches to
 # it:
-#   deploy/rebuild.sh fx_next
+#   VERSION=1.2.3 deploy/rebuild.sh fx_next
 # It can be ended and started again until it prints "switches". The first database stays as it is then.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+: "${VERSION:?the tag of the image to start}"
 name=${1:?the name of the new database}
 case $name in *[!a-z0-9_]*) echo "expected lower-case letters, digits and underscores: $name" >&2; exit 2 ;; esac
 
 secrets=deploy/secrets
 next=$secrets/database_url_next
+current=$(sed --regexp-extended 's|.*/([^/?]+)(\?.*)?$|\1|' $secrets/database_url)
+[ "$name" != "$current" ] || { echo "the service uses the database $name: choose another name" >&2; exit 2; }
 psql() { docker compose exec -T postgres psql --username fx --set ON_ERROR_STOP=1 --quiet --tuples-only --no-align "$@"; }
 # Runs a command of the new version on the new database. JOBS_PREFIX keeps its jobs apart from those of the service.
 on_next() {
@@ -19,12 +22,12 @@ on_next() {
 # The URL of a secret with the new database in it.
 in_next() { sed --regexp-extended "s|/[^/?]+(\?.*)?\$|/$name\1|" "$1"; }
 
-[ "$(psql --command "SELECT 1 FROM pg_database WHERE datname = '$name'" fx)" = 1 ] ||
+[ "$(psql --command "SELECT 1 FROM pg_database WHERE datname = '$name'" "$current")" = 1 ] ||
   docker compose exec -T postgres createdb --username fx "$name"
 in_next $secrets/database_url >$next
 on_next --rm migrate
 
-chains=$(psql --command 'SELECT count(*) FROM cursors' fx)
+chains=$(psql --command 'SELECT count(*) FROM cursors' "$current")
 docker rm --force "fx-rebuild-$name" >/dev/null 2>&1 || true
 on_next --detach --name "fx-rebuild-$name" worker >/dev/null
 echo "indexes $chains chains: docker logs --follow fx-rebuild-$name shows the progress"

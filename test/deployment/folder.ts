@@ -30,10 +30,10 @@ createServer((client) => {
 }).listen(${RELAY_PORT}, '127.0.0.1')
 `
 
-/** The databases need no ports on this machine, and the monitoring does not run. */
-const OVERRIDE = `services:
-  postgres: { ports: !reset [] }
-  redis: { ports: !reset [] }
+/** Other ports, the relay, and no monitoring. */
+const override = (postgresPort: number, redisPort: number): string => `services:
+  postgres: { ports: !override ["127.0.0.1:${postgresPort}:5432"] }
+  redis: { ports: !override ["127.0.0.1:${redisPort}:6379"] }
   worker:
     entrypoint: ["tini", "--", "bash", "-c", "node /relay.cjs & exec node dist/cli.js \\"$$@\\"", "fx"]
     volumes: ["./relay.cjs:/relay.cjs:ro"]
@@ -52,16 +52,21 @@ export type Outside = {
 
 export type Folder = {
   readonly path: string
+  /** Those of the API's replicas, and of the databases. */
   readonly ports: readonly number[]
+  readonly postgresPort: number
+  readonly redisPort: number
   readonly remove: () => void
 }
 
 export const makeFolder = async ({ gateway, receiverPort, chains }: Outside): Promise<Folder> => {
+  const ports = await twoPorts()
+  const [postgresPort, redisPort] = [await freePort(), await freePort()]
   const path = mkdtempSync(join(tmpdir(), 'fx-deployment-'))
   cpSync('docker-compose.yml', join(path, 'docker-compose.yml'))
   const own = ['secrets', 'deployment.env', 'monitoring.env']
   cpSync('deploy', join(path, 'deploy'), { recursive: true, filter: (from) => !own.includes(basename(from)) })
-  writeFileSync(join(path, 'docker-compose.override.yml'), OVERRIDE)
+  writeFileSync(join(path, 'docker-compose.override.yml'), override(postgresPort, redisPort))
   writeFileSync(join(path, 'relay.cjs'), relay(gateway, receiverPort))
 
   const { RPC_URLS_8453 = '', RPC_URLS_56 = '', ...settings } = chains
@@ -88,5 +93,5 @@ export const makeFolder = async ({ gateway, receiverPort, chains }: Outside): Pr
   }
   mkdirSync(join(path, 'deploy/secrets'), { mode: 0o700 })
   for (const [name, secret] of Object.entries(secrets)) writeFileSync(join(path, 'deploy/secrets', name), secret)
-  return { path, ports: await twoPorts(), remove: () => rmSync(path, { recursive: true, force: true }) }
+  return { path, ports, postgresPort, redisPort, remove: () => rmSync(path, { recursive: true, force: true }) }
 }

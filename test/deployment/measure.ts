@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Outcome } from '../faults/balancer.ts'
 import { progress } from './engine.ts'
 import type { Service } from './service.ts'
 
@@ -7,8 +8,8 @@ export type Measured = {
   readonly name: string
   readonly sent: number
   readonly failed: number
-  /** The first failed request. */
-  readonly firstFailure: string | null
+  /** How many requests failed for each reason. */
+  readonly failures: Readonly<Record<string, number>>
   /** Seconds. */
   readonly step: number
   /** Seconds from the end of the step. */
@@ -21,6 +22,10 @@ const POLL_MS = 250
 const PATIENCE_MS = 240_000
 
 const round = (ms: number): number => Math.round(ms / 100) / 10
+
+/** The status and the message of an answer, or why there was none. */
+const reasonOf = ({ status, text }: Outcome): string =>
+  status === 0 ? text : `${status} ${/"message":"([^"]*)/.exec(text)?.[1] ?? text}`
 
 /** Runs a step and waits until every sign of the service holds. Throws when one does not within four minutes. */
 export const measure = async (service: Service, name: string, step: () => Promise<unknown>): Promise<Measured> => {
@@ -56,9 +61,12 @@ export const measure = async (service: Service, name: string, step: () => Promis
     service.signNames.map((sign) => [sign, lastFalse.has(sign) ? round((lastFalse.get(sign) ?? ended) - ended) : 0]),
   )
   const { sent, failed } = service.takeRequests()
-  const [first] = failed
-  const firstFailure = first === undefined ? null : `${first.path}: ${first.status} ${first.text}`
-  const measured = { name, sent, failed: failed.length, firstFailure, step: round(ended - began), signs }
+  const failures: Record<string, number> = {}
+  for (const outcome of failed) {
+    const reason = reasonOf(outcome)
+    failures[reason] = (failures[reason] ?? 0) + 1
+  }
+  const measured = { name, sent, failed: failed.length, failures, step: round(ended - began), signs }
   progress(`  ${JSON.stringify(measured)}`)
   return measured
 }

@@ -6,7 +6,7 @@ import { makeFolder } from './folder.ts'
 import { openChains, openReceiver } from './outside.ts'
 import { reportOf } from './report.ts'
 import { openService } from './service.ts'
-import { kills, partitions, rebuild, restore, start, upgrade } from './steps.ts'
+import { checkPorts, kills, partitions, rebuild, restore, start, upgrade } from './steps.ts'
 
 /*
  * Runs docker-compose.yml on the Docker engine of this machine: start, upgrade, kills, partitions, rebuild, backup and
@@ -60,6 +60,7 @@ const main = async (): Promise<void> => {
       closers.add('the requests', service, ({ stop }) => stop())
       service.setVersion(first.tag)
       const startSeconds = await start(service, receiver)
+      await checkPorts(folder)
       progress(`alarms: ${(await service.alarms()).join('; ') || 'none'}`)
       const versions = [
         `Node ${await service.compose('exec', '-T', 'worker', 'node', '--version')}`,
@@ -73,7 +74,11 @@ const main = async (): Promise<void> => {
         ...(await kills(service)),
         ...(await partitions(service)),
       ]
-      const compared = [await rebuild(service, chains, receiver), await restore(service, chains, receiver)]
+      const compared = [
+        await rebuild(service, chains, receiver, 'fx_next'),
+        await restore(service, chains, receiver),
+        await rebuild(service, chains, receiver, 'fx_third'),
+      ]
       const minutes = Math.round((performance.now() - began) / 60_000)
       const date = new Date().toISOString().slice(0, 10)
       const report = reportOf({

@@ -81,19 +81,18 @@ export const openService = ({ folder, project, chains, receiver }: Options) => {
   const idsOf = async (service: string): Promise<string[]> =>
     (await compose('ps', '--quiet', service)).split('\n').filter(Boolean)
 
+  const readiness = async () =>
+    Promise.all(origins.map(async (origin) => Ready.parse(await fetchJson(`${origin}/readyz`)).data))
+
   const signs: Readonly<Record<string, Sign>> = {
-    'API and index': async ({ heads }) => {
-      const answers = await Promise.all(origins.map((origin) => fetchJson(`${origin}/readyz`)))
-      return answers.every((answer) => {
-        const { degraded, chains: indexed } = Ready.parse(answer).data
+    API: async () => (await readiness()).every(({ degraded }) => !degraded),
+    index: async ({ heads }) =>
+      (await readiness()).some(({ chains: indexed }) =>
         // More than the next block: a leader may have been about to write it.
-        return (
-          !degraded &&
-          indexed.length === heads.size &&
-          indexed.every((it) => it.indexedBlock > (heads.get(it.chainId) ?? 0) + 1)
-        )
-      })
-    },
+        [...heads].every(([chainId, head]) =>
+          indexed.some((it) => it.chainId === chainId && it.indexedBlock > head + 1),
+        ),
+      ),
     quotes: async () => (await Promise.any(origins.map((origin) => fetchJson(`${origin}/v1/pricing/health`)))) !== null,
     webhooks: async ({ at }) => receiver.newest() > at,
     containers: async () => {

@@ -54,9 +54,10 @@ mkdir --parents "$root/data"
 tar --create --one-file-system --directory "$root" . | docker import - fx-stand-in >&2
 stand_in() { # name, lines of a Dockerfile
   docker image inspect "$1" >/dev/null 2>&1 ||
-    printf '%s\n' 'FROM fx-stand-in' "${@:2}" | DOCKER_BUILDKIT=0 docker build --quiet --tag "$1" - >&2
+    printf '%s\n' 'FROM fx-stand-in' 'LABEL stand-in=true' "${@:2}" | DOCKER_BUILDKIT=0 docker build --quiet --tag "$1" - >&2
 }
 stand_in "$node" 'ENV NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt'
 stand_in "$postgres" 'ENV PATH=/usr/lib/postgresql/18/bin:/usr/local/bin:/usr/bin:/bin' \
   'ENV PGDATA=/var/lib/postgresql/18/docker' 'STOPSIGNAL SIGINT' 'ENTRYPOINT ["start-postgres"]'
 stand_in "$redis" 'WORKDIR /data' 'ENTRYPOINT ["start-redis"]'
+docker image rm fx-stand-in >&2

@@ -1,7 +1,8 @@
+import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '../support/process.ts'
 import { docker, progress } from './engine.ts'
-import { RELAY_PORT } from './folder.ts'
+import { type Folder, RELAY_PORT } from './folder.ts'
 import { type Measured, measure } from './measure.ts'
 import type { Chains, Receiver } from './outside.ts'
 import type { Kept, Service } from './service.ts'
@@ -20,9 +21,11 @@ export const start = async (service: Service, receiver: Receiver): Promise<numbe
   const began = performance.now()
   await service.compose('up', '--detach', '--no-build')
   const since = { heads: new Map((await service.since()).heads), at: 0 }
-  const { 'API and index': ready, containers } = service.signs
-  await eventually('every index is ready', async () => (await ready?.(since).catch(() => false)) === true, 300_000, 250)
-  await eventually('every container is healthy', async () => (await containers?.(since)) === true, 120_000, 250)
+  const ready = async (): Promise<boolean> => {
+    const held = ['API', 'index', 'containers'].map(async (sign) => service.signs[sign]?.(since).catch(() => false))
+    return (await Promise.all(held)).every((it) => it === true)
+  }
+  await eventually('every container is healthy and every index is ready', ready, 300_000, 250)
   const seconds = Math.round((performance.now() - began) / 100) / 10
   for (const [path, types] of Object.entries(ENDPOINTS)) {
     const url = `http://127.0.0.1:${RELAY_PORT}${path}`
@@ -43,6 +46,26 @@ export const start = async (service: Service, receiver: Receiver): Promise<numbe
     receiver.secrets.set(path, secret)
   }
   return seconds
+}
+
+/** Whether what listens on a port of this machine answers a message of its protocol. */
+const answers = (port: number, message: string, expected: RegExp): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(Buffer.from(message, 'latin1')))
+    socket.setTimeout(5_000, () => socket.destroy())
+    socket.once('data', (data) => {
+      resolve(expected.test(data.toString('latin1')))
+      socket.destroy()
+    })
+    socket.once('error', () => {})
+    socket.once('close', () => resolve(false))
+  })
+
+/** The databases answer on their published ports. */
+export const checkPorts = async ({ postgresPort, redisPort }: Folder): Promise<void> => {
+  // A request for TLS, which PostgreSQL answers with one letter.
+  if (!(await answers(postgresPort, '\0\0\0\b\x04\xd2\x16\x2f', /^[NS]$/))) throw new Error('PostgreSQL has no port')
+  if (!(await answers(redisPort, 'PING\r\n', /^\+PONG/))) throw new Error('Redis has no port')
 }
 
 /** Replaces every process by a later build while requests go on. */
@@ -150,14 +173,16 @@ const compared = async (
   return { ...measured, before, after, lost: lost(before, after), copies: receiver.counts().copies - copies, output }
 }
 
-export const rebuild = (service: Service, chains: Chains, receiver: Receiver): Promise<Compared> =>
-  compared(service, chains, receiver, 'rebuild', async () => {
-    const output = await service.here('deploy/rebuild.sh', 'fx_next')
-    service.useDatabase('fx_next')
-    return output
+export const rebuild = (service: Service, chains: Chains, receiver: Receiver, name: string): Promise<Compared> =>
+  compared(service, chains, receiver, `rebuild in \`${name}\``, async () => {
+    const output = await service.here('deploy/rebuild.sh', name)
+    const previous = service.database()
+    service.useDatabase(name)
+    await service.compose('exec', '-T', 'postgres', 'dropdb', '--username', 'fx', previous)
+    return /^carried over.*$/m.exec(output)?.[0] ?? output
   })
 
-/** Runs the commands of `backup.md`. */
+/** Runs the commands of `backup.md`. Every process stops meanwhile. */
 export const restore = (service: Service, chains: Chains, receiver: Receiver): Promise<Compared> =>
   compared(service, chains, receiver, 'backup and restore', async () => {
     const name = service.database()
