@@ -26,7 +26,8 @@ type MetricsServer = {
 }
 
 /**
- * Serves `GET /metrics` for Prometheus, including the metrics of Node.js, on a port of its own; `off` serves nothing.
+ * Serves `GET /metrics` for Prometheus, including the metrics of Node.js, on a port of its own, and `GET /livez`, which
+ * does not wait for the databases that metrics are read from; `off` serves nothing.
  * If the port is taken, it logs a warning and the process continues without metrics, because its main work needs none.
  */
 export const serveMetrics = async (options: {
@@ -39,7 +40,9 @@ export const serveMetrics = async (options: {
   if (port === 'off') return { port: null, close: async () => {} }
   addOwn(metrics)
   const server = createServer((request, response) => {
-    if (request.method !== 'GET' || request.url !== '/metrics') return void response.writeHead(404).end()
+    const path = request.method === 'GET' ? request.url : undefined
+    if (path === '/livez') return void response.writeHead(200).end()
+    if (path !== '/metrics') return void response.writeHead(404).end()
     metrics.metrics().then(
       (text) => response.writeHead(200, { 'content-type': metrics.contentType }).end(text),
       (fault: unknown) => {

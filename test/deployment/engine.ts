@@ -1,26 +1,43 @@
-import { type ExecFileOptions, execFile } from 'node:child_process'
+import { type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { promisify } from 'node:util'
 import { OperatorError } from '../../src/lib/errors.ts'
 import { readCompose } from '../support/compose.ts'
 
 /* The Docker engine of this machine. */
 
-const execute = promisify(execFile)
-
 export const progress = (line: string): void => console.error(`${new Date().toISOString().slice(11, 19)} ${line}`)
 
+/** The process groups of the programs that run. */
+const running = new Set<number>()
+
+/** Ends the programs that run, with their children. */
+export const endPrograms = (): void => {
+  for (const group of running) {
+    try {
+      process.kill(-group, 'SIGKILL')
+    } catch {
+      // It has ended by itself.
+    }
+  }
+}
+
 /** Runs a program to its end. Resolves to its output without the last line break; throws with its last lines. */
-export const run = async (program: string, args: readonly string[], options: ExecFileOptions = {}): Promise<string> => {
+export const run = async (program: string, args: readonly string[], options: SpawnOptions = {}): Promise<string> => {
+  const child = spawn(program, args, { ...options, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  const [output, all]: [Buffer[], Buffer[]] = [[], []]
+  child.stdout?.on('data', (chunk: Buffer) => output.push(chunk) && all.push(chunk))
+  child.stderr?.on('data', (chunk: Buffer) => all.push(chunk))
+  const closed = once(child, 'close')
+  if (child.pid !== undefined) running.add(child.pid)
   try {
-    const { stdout } = await execute(program, args, { maxBuffer: 2 ** 28, ...options, encoding: 'utf8' })
-    return stdout.trimEnd()
-  } catch (cause) {
-    const { stdout = '', stderr = '' } = cause as { stdout?: string; stderr?: string }
-    const last = `${stdout}${stderr}`.trimEnd().split('\n').slice(-30).join('\n')
-    throw new Error(`${program} ${args.join(' ')} failed:\n${last}`, { cause })
+    const [code] = await closed
+    if (code === 0) return Buffer.concat(output).toString().trimEnd()
+    const last = Buffer.concat(all).toString().trimEnd().split('\n').slice(-30).join('\n')
+    throw new Error(`${program} ${args.join(' ')} failed:\n${last}`)
+  } finally {
+    if (child.pid !== undefined) running.delete(child.pid)
   }
 }
 
@@ -57,8 +74,7 @@ export type Engine = {
   readonly compose: string
   /** The address of this machine that containers reach. */
   readonly gateway: string
-  /** The base images; those that this run made. */
-  readonly images: readonly string[]
+  /** The base images that this run made. */
   readonly made: readonly string[]
   readonly areStandIns: boolean
 }
@@ -92,10 +108,10 @@ export const openEngine = async (): Promise<Engine> => {
   }
   const labels = await docker('image', 'inspect', '--format', '{{json .Config.Labels}}', ...images)
   const areStandIns = labels.includes('stand-in')
-  return { engine, compose, gateway, images, made: areStandIns ? missing : [], areStandIns }
+  return { engine: engine.replace(/\+.*/, ''), compose, gateway, made: areStandIns ? missing : [], areStandIns }
 }
 
-/** Builds the image of this checkout under a tag, and a commit that tells it apart. */
+/** Builds the image of this checkout under a tag, and with its own commit. */
 export const buildImage = (tag: string, commit: string): Promise<string> =>
   docker('build', '--build-arg', `BUILD_COMMIT=${commit}`, '--tag', `fx-protection-api:${tag}`, '.')
 

@@ -45,7 +45,7 @@ with two local chains, and tries what these pages describe: [install](install.md
   Docker ${engine.engine}, compose ${engine.compose}.
 - In the containers: ${figures.versions.join(', ')}.${engine.areStandIns ? ' The base images are stand-ins from Debian packages\n  (`STAND_IN_IMAGES=1`), because no registry was in reach.' : ''}
 - Left out: Prometheus, Alertmanager and Grafana. One host: no failover of PostgreSQL.
-- The image was built in ${figures.buildSeconds} s. All containers were healthy and both indexes ready ${figures.startSeconds} s after the first start.
+- The image was built in ${figures.buildSeconds} s, from the engine's build cache where it has one. All containers were healthy and both indexes ready ${figures.startSeconds} s after the first start.
 
 ## Times
 

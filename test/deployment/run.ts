@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { OperatorError } from '../../src/lib/errors.ts'
 import { createClosers } from '../../src/lib/lifecycle.ts'
-import { buildImage, docker, openEngine, progress, removeProject, run } from './engine.ts'
+import { buildImage, docker, endPrograms, openEngine, progress, removeProject, run } from './engine.ts'
 import { makeFolder } from './folder.ts'
 import { openChains, openReceiver } from './outside.ts'
 import { reportOf } from './report.ts'
@@ -103,15 +103,9 @@ const main = async (): Promise<void> => {
     const aborted = new Promise<never>((_, reject) => {
       stopped.signal.addEventListener('abort', () => reject(stopped.signal.reason), { once: true })
     })
-    await Promise.race([work(), aborted]).catch((e) => {
-      console.error(e)
-      throw e
-    })
+    await Promise.race([work(), aborted])
   } finally {
-    if (process.env.KEEP === '1') {
-      progress('kept')
-      await new Promise((r) => stopped.signal.addEventListener('abort', r))
-    }
+    endPrograms()
     await closers.close()
   }
 }

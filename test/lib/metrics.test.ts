@@ -30,9 +30,19 @@ test('GET /metrics returns the Prometheus text format, and every other request r
   expect(text).toMatch(/^fx_seen 7$/m)
   expect(text).toMatch(/^fx_build_info\{version="\d+\.\d+\.\d+",commit=""\} 1$/m)
   expect(text).toMatch(/^nodejs_eventloop_lag_seconds /m)
-  for (const [path, method] of [['/', 'GET'] as const, ['/metrics', 'POST'] as const]) {
+  for (const [path, method] of [['/', 'GET'] as const, ['/metrics', 'POST'] as const, ['/livez', 'POST'] as const]) {
     expect((await fetch(`http://${host}:${port}${path}`, { method })).status).toBe(404)
   }
+})
+
+test('GET /livez is answered while a metric waits for its source', async () => {
+  const metrics = createMetrics()
+  new Gauge({ name: 'fx_late', help: 'Waits', registers: [metrics], collect: () => new Promise(() => {}) })
+  const { port } = await serve(0, metrics)
+  const scrape = fetch(`http://${host}:${port}/metrics`).catch(() => 'not answered')
+  expect((await fetch(`http://${host}:${port}/livez`)).status).toBe(200)
+  await open.pop()?.close()
+  expect(await scrape).toBe('not answered')
 })
 
 test('a taken port is not fatal, and `off` opens no port', async () => {

@@ -192,7 +192,7 @@ describe.each(overlays)('overlay $name', ({ name, resources }) => {
       }),
     )
     const served = { start: '/livez', live: '/livez', ready: '/readyz' }
-    const measured = { start: '/metrics', live: '/metrics', ready: undefined }
+    const measured = { start: '/livez', live: '/livez', ready: undefined }
     const none = { start: undefined, live: undefined, ready: undefined }
     expect(probes).toEqual({ api: served, engine: served, worker: measured, migrate: none })
   })

@@ -396,7 +396,7 @@ export const libFaults: Faults = {
     tests: ['test/lib/metrics.test.ts'],
     faults: [
       ['      server.closeAllConnections()\n', ''],
-      ["request.method !== 'GET' || ", ''],
+      ["request.method === 'GET' ? request.url : undefined", 'request.url'],
       ['if (!isOpen) return', '', 'a server that is not open closes at once'],
       ['        response.writeHead(500).end()\n', ''],
       [".set({ version: release, commit: commit ?? '' }, 1)", ''],
