@@ -35,28 +35,40 @@ echo "indexes $chains chains: docker logs --follow fx-rebuild-$name shows the pr
 behind="SELECT $chains - count(*) FROM cursors JOIN heartbeats USING (chain_id) WHERE head_number - block_number < 50
   AND NOT EXISTS (SELECT FROM log_gaps WHERE log_gaps.chain_id = cursors.chain_id AND state = 'open')
   AND (SELECT count(*) FROM refresh_queue WHERE refresh_queue.chain_id = cursors.chain_id) < 100"
+is_running() { [ -n "$(docker ps --quiet --filter "name=^fx-rebuild-$name\$")" ]; }
 until [ "$(psql --command "$behind" "$name")" -le 0 ]; do
-  [ -n "$(docker ps --quiet --filter "name=^fx-rebuild-$name\$")" ] ||
-    { echo "the worker ended: docker logs fx-rebuild-$name shows why" >&2; exit 1; }
+  is_running || { echo "the worker ended: docker logs fx-rebuild-$name shows why" >&2; exit 1; }
   sleep 2
 done
 echo "compares the new index with the chains"
 on_next --rm worker audit
 
 echo "switches: no worker runs until the end; the APIs answer from the first database"
-docker stop --time 30 "fx-rebuild-$name" >/dev/null
-docker compose stop worker
-if ! on_next --rm --env PREVIOUS_DATABASE_URL_FILE=/run/secrets/database_url worker carry; then
+give_up() {
   docker compose start worker
   echo "nothing was switched; the service runs on the first database" >&2
   exit 1
-fi
+}
+trap give_up INT TERM
+docker compose stop worker
+# The worker of the new database goes on until it has every block of the first one.
+held=$(psql --command "SELECT string_agg(format('(%s, %s)', chain_id, block_number), ', ') FROM cursors" "$current") ||
+  give_up
+missing="SELECT count(*) FROM (VALUES $held) AS held (chain_id, number) LEFT JOIN cursors USING (chain_id)
+  WHERE coalesce(cursors.block_number, -1) < held.number"
+until [ "$(psql --command "$missing" "$name")" = 0 ]; do
+  is_running || give_up
+  sleep 1
+done
+docker stop --time 30 "fx-rebuild-$name" >/dev/null
+on_next --rm --env PREVIOUS_DATABASE_URL_FILE=/run/secrets/database_url worker carry || give_up
 docker rm "fx-rebuild-$name" >/dev/null
 for secret in database_url api_database_url; do
   in_next $secrets/$secret >$secrets/$secret.part
   mv $secrets/$secret.part $secrets/$secret
 done
 rm $next
+trap - INT TERM
 docker compose up --detach --no-deps --force-recreate --no-build --wait --wait-timeout 120 worker
 # One container after the other.
 deploy/rolling-upgrade.sh
