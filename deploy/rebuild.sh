@@ -5,6 +5,8 @@
 # It can be ended and started again until it prints "switches". The first database stays as it is then.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# Each container reads the secrets as its own user; the mode of the folder keeps other accounts out.
+umask 022
 : "${VERSION:?the tag of the image to start}"
 name=${1:?the name of the new database}
 case $name in *[!a-z0-9_]*) echo "expected lower-case letters, digits and underscores: $name" >&2; exit 2 ;; esac
@@ -62,6 +64,7 @@ until [ "$(psql --command "$missing" "$name")" = 0 ]; do
 done
 docker stop --time 30 "fx-rebuild-$name" >/dev/null
 on_next --rm --env PREVIOUS_DATABASE_URL_FILE=/run/secrets/database_url worker carry || give_up
+trap '' INT TERM
 docker rm "fx-rebuild-$name" >/dev/null
 for secret in database_url api_database_url; do
   in_next $secrets/$secret >$secrets/$secret.part
