@@ -19,7 +19,7 @@ export type Measured = {
 /** Everything is well when all signs hold this long. */
 const HOLDS_MS = 4_000
 const POLL_MS = 250
-const PATIENCE_MS = 240_000
+const PATIENCE_MS = 600_000
 
 const round = (ms: number): number => Math.round(ms / 100) / 10
 
@@ -27,7 +27,7 @@ const round = (ms: number): number => Math.round(ms / 100) / 10
 const reasonOf = ({ status, text }: Outcome): string =>
   status === 0 ? text : `${status} ${/"message":"([^"]*)/.exec(text)?.[1] ?? text}`
 
-/** Runs a step and waits until every sign of the service holds. Throws when one does not within four minutes. */
+/** Runs a step and waits until every sign of the service holds. Throws when one does not within ten minutes. */
 export const measure = async (service: Service, name: string, step: () => Promise<unknown>): Promise<Measured> => {
   progress(name)
   service.takeRequests()
