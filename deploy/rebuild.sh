@@ -74,6 +74,6 @@ rm $next
 trap - INT TERM
 docker compose up --detach --no-deps --force-recreate --no-build --wait --wait-timeout 120 worker
 # The jobs of the new database's worker. Those of the service have another prefix.
-docker compose exec -T redis sh -c "redis-cli --scan --pattern 'fx-$name:*' | xargs -r redis-cli unlink" >/dev/null
+docker compose exec -T redis sh -c "redis-cli --scan --pattern 'fx-$name:*' | tr '\\n' '\\0' | xargs -0 -r redis-cli unlink" >/dev/null
 # One container after the other.
 deploy/rolling-upgrade.sh

@@ -43,9 +43,10 @@ with two local chains, and tries what these pages describe: [install](install.md
 
 - Machine: ${cpus().length} processors, ${memory} GiB of memory, a load average of ${loadavg()[0]?.toFixed(1)} at the end, of other programs too.
   Docker ${engine.engine}, compose ${engine.compose}.
-- In the containers: ${figures.versions.join(', ')}.${engine.areStandIns ? ' The base images are stand-ins from Debian packages\n  (`STAND_IN_IMAGES=1`), because no registry was in reach.' : ''}
+- In the containers: ${figures.versions.join(', ')}.${engine.areStandIns ? '\n- The base images are stand-ins from Debian packages (`STAND_IN_IMAGES=1`), because no registry was in reach.' : ''}
 - Left out: Prometheus, Alertmanager and Grafana. One host: no failover of PostgreSQL.
-- The image was built in ${figures.buildSeconds} s, from the engine's build cache where it has one. All containers were healthy and both indexes ready ${figures.startSeconds} s after the first start.
+- The image was built in ${figures.buildSeconds} s, from the engine's build cache where it has one.
+- All containers were healthy and both indexes ready ${figures.startSeconds} s after the first start.
 
 ## Times
 
@@ -65,8 +66,9 @@ ${table(['step', 'step took (s)', 'requests', 'failed', ...signs.map((sign) => `
 
 ${failures.length === 0 ? 'No request failed.' : `Failed requests:\n\n${failures.join('\n')}`}
 
-Without the database, the API answers single records from the nodes, and lists with 503. A process is killed by SIGKILL, as by a crash, and its restart policy starts it again. After \`docker kill\` no policy
-does: start it with \`docker compose up --detach\`.
+Without the database, the API answers single records from the nodes, and lists with 503. On a restore, every process
+stops. A process is killed by SIGKILL, as by a crash, and its restart policy starts it again. After \`docker kill\` no
+policy does: start it with \`docker compose up --detach\`.
 
 ## What no chain has
 
@@ -91,7 +93,7 @@ ${compared
   .map(({ name, output }) => `- ${name}: ${output}`)
   .join('\n')}
 
-In the whole run, the receiver got ${messages.messages} messages, ${messages.copies} of them again, and ${messages.refused} with a wrong signature. After a kill
-or a partition, a message whose answer was lost is sent again with the same \`webhook-id\`.
+In the whole run, the receiver got ${messages.messages} messages, ${messages.copies} copies of them, and ${messages.refused} with a wrong signature.
+After a kill or a partition, a message whose answer was lost is sent again with the same \`webhook-id\`.
 `
 }

@@ -10,8 +10,8 @@ import { checkPorts, kills, partitions, rebuild, restore, start, upgrade } from 
 
 /*
  * Runs docker-compose.yml on the Docker engine of this machine: start, upgrade, kills, partitions, rebuild, backup and
- * restore, under requests. Writes docs/operations/deployment-report.md, and removes everything else at the end. Takes
- * half an hour; needs root.
+ * restore, under requests. Writes docs/operations/deployment-report.md, and removes everything else at the end but the
+ * engine's build cache. Takes half an hour; needs root.
  *
  *   npm run deployment             STAND_IN_IMAGES=1: base images from Debian's packages where no registry is in reach
  */
