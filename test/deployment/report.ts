@@ -25,6 +25,14 @@ const table = (head: readonly string[], rows: readonly (readonly (string | numbe
   return [line(first), `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...rest.map(line)].join('\n')
 }
 
+const COLUMNS = [
+  ['API', '`/readyz` of both replicas is 200 and not `degraded`'],
+  ['index', 'blocks of both chains that were mined after the step are indexed'],
+  ['quotes', 'an API replica reaches the engine'],
+  ['webhooks', 'a message that was made after the step arrived; transactions come every 3 s'],
+  ['containers', 'all are healthy; those of `api`, `worker` and `engine` are checked every 10 s'],
+]
+
 /** The page `docs/operations/deployment-report.md`. */
 export const reportOf = (figures: Figures): string => {
   const { engine, steps, compared, messages } = figures
@@ -54,13 +62,7 @@ A client sent one request after the other, ten a second at most, through a balan
 second, and sends a GET whose connection broke to the next replica. Seconds count from the end of the step until
 something held for good: 0 if it always did.
 
-| column     | holds when                                                                    |
-| ---------- | ----------------------------------------------------------------------------- |
-| API        | \`/readyz\` of both replicas is 200 and not \`degraded\`                        |
-| index      | blocks of both chains that were mined after the step are indexed              |
-| quotes     | an API replica reaches the engine                                             |
-| webhooks   | a message that was made after the step arrived; transactions come every 3 s   |
-| containers | all are healthy; those of \`api\`, \`worker\` and \`engine\` are checked every 10 s |
+${table(['column', 'holds when'], COLUMNS)}
 
 ${table(['step', 'step took (s)', 'requests', 'failed', ...signs.map((sign) => `${sign} (s)`)], rows)}
 
