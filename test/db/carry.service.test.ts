@@ -74,6 +74,7 @@ afterAll(async () => {
   await world?.close()
 })
 
+type Numbered = { readonly seq: number | null }
 type Settled = { readonly event_id: number; readonly block_hash: string }
 
 const urls = () => ({ previous: previous.url, rebuilt: rebuilt.url })
@@ -184,6 +185,8 @@ test('receivers get what they lack, once, and numbers, versions and cursors keep
   await actions.buy(hedger, 1n, 5_000n * USDC)
   await update(rebuilt)
 
+  // The clock of the previous server was an hour ahead.
+  await rowsOf(previous.database, 'UPDATE change_counter SET last = last + 3600000000, fed = fed + 3600000000')
   const before = await contents(previous)
   const own = await contents(rebuilt)
   const lines: string[] = []
@@ -265,6 +268,13 @@ test('receivers get what they lack, once, and numbers, versions and cursors keep
     (of) => of.counter[0]?.row as { last: number; epoch: string } | undefined,
   )
   expect(counter?.last).toBeGreaterThan(Math.max(old?.last ?? Infinity, behind?.last ?? Infinity))
+  // What is announced has numbers of its own, one for the reset of the chain.
+  const known = new Set([...before.numbers, ...before.reversals].map(({ row }) => (row as Numbered).seq))
+  const announced = [...after.numbers, ...after.reversals].flatMap(({ row }) => {
+    const { seq } = row as Numbered
+    return seq === null || known.has(seq) ? [] : [seq - (old?.last ?? 0)]
+  })
+  expect(announced.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4])
   expect(after.epochs.map(({ row }) => row)).toContainEqual({ epoch: old?.epoch, last: old?.last })
   const insert = `INSERT INTO calibrations (model, pairs) VALUES (1, '{}') RETURNING version`
   expect(await rowsOf(rebuilt.database, insert)).toEqual([{ version: '3' }])

@@ -4,6 +4,7 @@ import { mcpFaults } from './faults/api-mcp.ts'
 import { pageFaults } from './faults/api-pages.ts'
 import { restFaults } from './faults/api-rest.ts'
 import { auditFaults } from './faults/audit.ts'
+import { carryFaults } from './faults/carry.ts'
 import { chainFaults } from './faults/chain.ts'
 import { cliFaults } from './faults/cli.ts'
 import { clientFaults } from './faults/client.ts'
@@ -30,6 +31,7 @@ export const lists: readonly Faults[] = [
   pageFaults,
   restFaults,
   auditFaults,
+  carryFaults,
   chainFaults,
   cliFaults,
   clientFaults,
