@@ -6,7 +6,7 @@ import type { LocalRates } from './market/local-rates.ts'
 import type { History, Market } from './market/market.ts'
 import type { UsdRate } from './market/usd-rate.ts'
 import { parsePair } from './pair.ts'
-import { deriveInputs, type Inputs } from './quotes/inputs.ts'
+import { type Basis, deriveInputs, type Inputs, spotVolatility } from './quotes/inputs.ts'
 import { snapRate } from './quotes/premium.ts'
 import { classify, type Tier, type TierName, tiers } from './tiers.ts'
 import { TRADING_DAYS } from './variance.ts'
@@ -39,6 +39,7 @@ export type PairModel = {
   readonly usd: UsdRate
   readonly drift: Drift
   readonly parameters: Parameters
+  readonly basis: Basis
   /** The spot in the protocol's millionths; undefined for one that needs more than six decimals. */
   readonly spot: bigint | undefined
   /** The kernel's inputs for a term; undefined for one that is too long for the jump series. */
@@ -47,6 +48,13 @@ export type PairModel = {
 
 /** Returns the present model of a pair `BASE/QUOTE`; undefined for an unsupported pair. */
 export type Model = (name: string) => Promise<PairModel | undefined>
+
+/** The kernel's inputs for a term in years; undefined for one that is too long for the jump series. */
+export const inputsOver = (basis: Basis, years: number): Inputs | undefined => {
+  const { parameters } = basis
+  if (!seriesHolds(parameters.jumps, years)) return undefined
+  return deriveInputs({ ...basis, tradingDays: TRADING_DAYS * years })
+}
 
 /** Creates the one definition of how a pair is priced, for quotes and for values. */
 export const createModel = (options: ModelOptions): Model => {
@@ -61,6 +69,7 @@ export const createModel = (options: ModelOptions): Model => {
     const usd = await usdRate.read()
     const drift = tier.useEmpiricalDrift ? empiricalDrift(history, usd.rate) : parityDrift(pair, usd.rate, localRates)
     const volMarkup = volMarkups[classification.tier] ?? 1
+    const basis = { sigmaRealizedRaw: spotVolatility(history), parameters, tier, drift, r: usd.rate, volMarkup }
     return {
       tierName: classification.tier,
       tier,
@@ -68,13 +77,10 @@ export const createModel = (options: ModelOptions): Model => {
       usd,
       drift,
       parameters,
+      basis,
       stale: isStale(history, now(), maxStalenessDays),
       spot: snapRate(history.spot.close),
-      inputsFor(years) {
-        if (!seriesHolds(parameters.jumps, years)) return undefined
-        const tradingDays = TRADING_DAYS * years
-        return deriveInputs({ history, parameters, tier, drift, r: usd.rate, volMarkup, tradingDays })
-      },
+      inputsFor: (years) => inputsOver(basis, years),
     }
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createModel, type PairModel } from '../../src/pricing/model.ts'
-import { deriveInputs, type Inputs } from '../../src/pricing/quotes/inputs.ts'
+import { deriveInputs, type Inputs, spotVolatility } from '../../src/pricing/quotes/inputs.ts'
 import { createQuoter } from '../../src/pricing/quotes/quote.ts'
 import { createValuer } from '../../src/pricing/quotes/values.ts'
 import { ewmaVolatility, logReturns } from '../../src/pricing/variance.ts'
@@ -19,7 +19,8 @@ const parameters = {
 } as PairModel['parameters']
 const drift = { mu: 0.01, q: 0.02, qEffective: 0.03 } as PairModel['drift']
 const tier = { floor: 0.05 } as PairModel['tier']
-const inputs = deriveInputs({ ...{ history, parameters, tier, drift, r: 0.04, volMarkup: 1 }, tradingDays: 63 })
+const sigmaRealizedRaw = spotVolatility(history)
+const inputs = deriveInputs({ sigmaRealizedRaw, parameters, tier, drift, r: 0.04, volMarkup: 1, tradingDays: 63 })
 const asOf = 1_800_000_000
 const range = {
   ...{ pair: 'USD/GHS', strike: '12000000', payoutCap: '13500000', initialRate: '11400000', strikeAbove: true },

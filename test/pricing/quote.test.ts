@@ -29,6 +29,7 @@ const Breakdown = z.strictObject({
     mu: z.number(),
     qEffective: z.number(),
     sigma: z.number(),
+    sigmaFrom: z.enum(['model', 'floor']),
     sigmaRealizedRaw: z.number(),
     volMarkup: z.number(),
     volFloor: z.number(),

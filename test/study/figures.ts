@@ -1,3 +1,4 @@
+import { ratiosByYear, rounded, worstOf, type Year } from '../../src/pricing/backtest/years.ts'
 import { quantile, resample } from './resample.ts'
 import { noSums, plus, type Sums } from './sums.ts'
 
@@ -22,8 +23,6 @@ export type Figures = {
   readonly worstYear: Year | null
 }
 
-type Year = readonly [year: number, ratio: number]
-
 /** The uniformity of the model's probability of what happened. */
 export type Pit = {
   /** The largest distance between the shares at or below 0.05, 0.1, … 0.95 and these levels. */
@@ -34,17 +33,11 @@ export type Pit = {
 
 const LEVELS = Array.from({ length: 19 }, (_, index) => (index + 1) / 20)
 
-/** Fewest dates in a year that counts as the worst. */
-const FEWEST_DATES = 6
-
-/** Five digits: a difference of the last bit between machines is far below them. */
-export const rounded = (value: number): number => Number(value.toPrecision(5))
-
-/** The sums by a key of each item, keys ascending. */
-const sumsBy = (items: readonly Dated[], keyOf: (date: string) => string): readonly Dated[] => {
+/** The sums by date, ascending. */
+const sumsByDate = (items: readonly Dated[]): readonly Dated[] => {
   const sums = new Map<string, Dated>()
   for (const item of items) {
-    const date = keyOf(item.date)
+    const { date } = item
     const before = sums.get(date) ?? { ...noSums(), date, worth: 0 }
     sums.set(date, { ...plus(before, item), date, worth: before.worth + item.worth })
   }
@@ -52,17 +45,11 @@ const sumsBy = (items: readonly Dated[], keyOf: (date: string) => string): reado
 }
 
 /** Discounted payouts over premiums by the year of the quotes. */
-export const yearsOf = (items: readonly Dated[]): readonly Year[] => {
-  const dates = sumsBy(items, (date) => date)
-  return sumsBy(dates, (date) => date.slice(0, 4)).flatMap(({ date: year, worth, premiums }): Year[] => {
-    const count = dates.filter(({ date, quotes }) => date.startsWith(year) && quotes > 0).length
-    return count < FEWEST_DATES ? [] : [[Number(year), rounded(worth / premiums)]]
-  })
-}
+export const yearsOf = (items: readonly Dated[]): readonly Year[] => ratiosByYear(sumsByDate(items))
 
 /** The figures of quotes on any number of pairs. */
 export const figuresOf = (items: readonly Dated[]): Figures => {
-  const dates = sumsBy(items, (date) => date).filter(({ quotes, refused }) => quotes + refused > 0)
+  const dates = sumsByDate(items).filter(({ quotes, refused }) => quotes + refused > 0)
   const quoted = dates.filter(({ quotes }) => quotes > 0)
   const total = dates.reduce(plus, noSums())
   const worth = dates.reduce((sum, date) => sum + date.worth, 0)
@@ -81,7 +68,7 @@ export const figuresOf = (items: readonly Dated[]): Figures => {
     interval: [rounded(quantile(ratios, 0.05) ?? 0), rounded(quantile(ratios, 0.95) ?? 0)],
     paid: rounded(total.paid / total.quotes),
     chance: rounded(total.chance / total.quotes),
-    worstYear: yearsOf(quoted).toSorted(([, a], [, b]) => b - a)[0] ?? null,
+    worstYear: worstOf(ratiosByYear(quoted)),
   }
 }
 

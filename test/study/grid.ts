@@ -20,14 +20,6 @@ export const RANGES = STRIKES.length * WIDTHS.length
 /** The notional of each range in millionths of a dollar: 1,000 dollars. */
 export const NOTIONAL = 1_000_000_000n
 
-export const FIRST_YEAR = 1990
-
-/** Fewest closes before a quote: with fewer no jumps are fitted, and the three years of an estimate are not full. */
-export const FEWEST_CLOSES = 501
-
-/** Most days from a history's last close to the quote, and from the settlement's close to the expiry. */
-export const MAX_GAP_DAYS = 7
-
 /** A circular block bootstrap over the months of quotes. Blocks are twice as long as the longest horizon. */
 export const BOOTSTRAP = { resamples: 1_000, block: 24, seed: 20_241_129 } as const
 

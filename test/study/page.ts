@@ -1,5 +1,6 @@
+import { FEWEST_CLOSES, FIRST_YEAR } from '../../src/pricing/backtest/past.ts'
 import type { Figures } from './figures.ts'
-import { BOOTSTRAP, FEWEST_CLOSES, FIRST_YEAR, HORIZONS, STRIKES, WIDTHS } from './grid.ts'
+import { BOOTSTRAP, HORIZONS, STRIKES, WIDTHS } from './grid.ts'
 import type { Results, TierResult } from './results.ts'
 import { tierTitles } from './titles.ts'
 

@@ -1,3 +1,4 @@
+import { ratesKnownOn } from '../../src/pricing/backtest/past.ts'
 import { type LocalRates, readLocalRates } from '../../src/pricing/market/local-rates.ts'
 
 /* The interest rates behind the drift. */
@@ -14,7 +15,5 @@ export type RatesOn = (date: string) => Readonly<Record<RateChoice, LocalRates>>
 /** The date of the service's table, and the rates of a date, YYYY-MM-DD, under each choice. */
 export const openRates = async (): Promise<{ readonly asOf: string; readonly ratesOn: RatesOn }> => {
   const shipped = await readLocalRates()
-  // The dollar's rate only discounts here. The study discounts payouts by it too, so that it cancels.
-  const none = { ...shipped, source: 'no rates of this date', rates: { USD: shipped.rates.USD } }
-  return { asOf: shipped.asOf, ratesOn: (date) => ({ known: shipped.asOf <= date ? shipped : none, shipped }) }
+  return { asOf: shipped.asOf, ratesOn: (date) => ({ known: ratesKnownOn(shipped, date), shipped }) }
 }

@@ -1,5 +1,6 @@
+import { rounded } from '../../src/pricing/backtest/years.ts'
 import { tierNames } from '../../src/pricing/tiers.ts'
-import { type Dated, type Figures, figuresOf, type Pit, pitOf, rounded, yearsOf } from './figures.ts'
+import { type Dated, type Figures, figuresOf, type Pit, pitOf, yearsOf } from './figures.ts'
 import {
   BOOTSTRAP,
   DIRECTIONS,

@@ -1,8 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { FIRST_YEAR } from '../../src/pricing/backtest/past.ts'
 import { filesOf } from './files.ts'
-import { FIRST_YEAR, HORIZONS, PAIRS } from './grid.ts'
+import { HORIZONS, PAIRS } from './grid.ts'
 import { runStudy } from './study.ts'
 
 /*

