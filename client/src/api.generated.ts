@@ -1093,6 +1093,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/pricing/backtest": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Backtest a range on past closes
+         * @description Returns what the range would have cost and paid, bought at the end of each month since 1990 with the same number of days to its expiry. The body is that of a quote; `chainId`, `diamondAddress` and `creator` change nothing. Strike and cap keep their proportion to the spot. Premiums follow from the closes and interest rates known on each date, payouts from the close at expiry. The closes are the bundled ones, which end on `closesEnd`; other pairs are a 400. The first request for a pair calibrates its history, which takes some seconds: the response is a 503 with `Retry-After` until it is ready.
+         */
+        post: operations["postPricingBacktest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/pricing/quote": {
         parameters: {
             query?: never;
@@ -3725,6 +3745,77 @@ export interface components {
             /** @description The wallet that will create the event; with `chainId` and `diamondAddress` or not at all */
             creator?: string;
         };
+        /** @description What a range in proportion to the spot would have cost and paid at each month of the bundled closes */
+        Backtest: {
+            /** @description Currency pair `<BASE>/<QUOTE>` */
+            pair: string;
+            /**
+             * @description Direction of the protection
+             * @enum {string}
+             */
+            direction: "upward" | "downward";
+            /** @description Days from each quote to its expiry */
+            horizonDays: number;
+            /** @description The strike as a multiple of the spot, the same for every month */
+            strikeToSpot: number;
+            /** @description The cap as a multiple of the spot, the same for every month */
+            payoutCapToSpot: number;
+            /** @description Protected amount */
+            notional: number;
+            /** @description The publisher of the closes */
+            source: string;
+            /** @description The last day of the bundled closes, as YYYY-MM-DD */
+            closesEnd: string;
+            /**
+             * @description The interest rates behind the drift. `known`: on each date only a table of that date or before, and drift 0 where there is none
+             * @enum {string}
+             */
+            rates: "known";
+            summary: components["schemas"]["BacktestSummary"];
+            /** @description One entry a month, oldest first */
+            series: components["schemas"]["BacktestMonth"][];
+        };
+        /** @description All months together */
+        BacktestSummary: {
+            /** @description The first month of the series */
+            firstDate: string;
+            /** @description The last month whose expiry the closes reach */
+            lastDate: string;
+            /** @description Months with a quote */
+            dates: number;
+            /** @description Months in which a quote was refused, because the payout is more than 100 times the premium or less than it */
+            refused: number;
+            /** @description Sum of the premiums */
+            premiumsUsd: number;
+            /** @description Sum of the payouts */
+            payoutsUsd: number;
+            /** @description Payouts, discounted to the day of the quote, over premiums: 1 is fair. Null without a premium, as the next fields */
+            ratio: number | null;
+            /** @description Share of the quotes that paid */
+            paidShare: number | null;
+            /** @description Mean probability in the model that they pay */
+            modelProbability: number | null;
+            /** @description The year of quotes with the highest ratio, of those with six months or more */
+            worstYear: {
+                /** @description The year */
+                year: number;
+                /** @description Discounted payouts over premiums of its quotes */
+                ratio: number;
+            } | null;
+        };
+        /** @description What the range cost and paid, bought at the end of one month */
+        BacktestMonth: {
+            /** @description The last trading day of the month, as YYYY-MM-DD */
+            date: string;
+            /** @description The close of the day, a plain number */
+            spot: number;
+            /** @description Premium for the notional; null when a quote was refused */
+            premiumUsd: number | null;
+            /** @description Payout at expiry; null when a quote was refused */
+            payoutUsd: number | null;
+            /** @description Whether the payout is above 0; null when a quote was refused */
+            paid: boolean | null;
+        };
         /** @description A fair-value premium, and every number that it follows from */
         PricingQuote: {
             /** @description Fraction of notional */
@@ -3816,6 +3907,11 @@ export interface components {
                 qEffective: number;
                 /** @description Volatility that the price uses, after floor and markup */
                 sigma: number;
+                /**
+                 * @description What decided `sigma`: the forecast, or the tier's floor above it
+                 * @enum {string}
+                 */
+                sigmaFrom?: "model" | "floor";
                 /** @description Volatility of the history */
                 sigmaRealizedRaw: number;
                 /** @description Factor on the volatility */
@@ -3847,9 +3943,38 @@ export interface components {
             } & {
                 [key: string]: unknown;
             };
+            study?: components["schemas"]["PricingStudy"];
+            /** @description Why `study` is null; null when it is not */
+            studyReason?: string | null;
         } & {
             [key: string]: unknown;
         };
+        /** @description What the study of past prices found for ranges of this tier, horizon and direction; null where it supports none */
+        PricingStudy: ({
+            /** @description Class of the currency pair */
+            tier: string;
+            /** @description True for pairs without the dollar */
+            crosses: boolean;
+            /** @description The nearest horizon of the study */
+            horizonDays: number;
+            /**
+             * @description Protection against a fall or a rise of the riskier leg; `both` where neither leg is riskier
+             * @enum {string}
+             */
+            direction: "fall" | "rise" | "both";
+            /** @description Months with a quote */
+            dates: number;
+            /** @description Discounted payouts over premiums: 1 is fair */
+            ratio: number;
+            /** @description The interval that 90 % of resamples fall in: low, high */
+            interval: number[];
+            /** @description The interest rates behind the drift, as in a backtest */
+            rates: string;
+            /** @description The last day of the closes, as YYYY-MM-DD */
+            closesEnd: string;
+        } & {
+            [key: string]: unknown;
+        }) | null;
         /** @description A signed transaction */
         BroadcastBody: {
             /** @description Chain id of EIP-155 */
@@ -6808,6 +6933,33 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["PricingSigner"];
+                    };
+                };
+            };
+        };
+    };
+    postPricingBacktest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description At most 65536 bytes */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["QuoteRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Backtest"];
                     };
                 };
             };

@@ -6,7 +6,7 @@ import { ErrorBody } from '../lib/http/problem.ts'
 import { OversizedJson, readJson } from '../lib/http/read-json.ts'
 import { truncate } from '../lib/http/truncate.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
-import { Health, Quote, type QuoteRequest, Signer, Values, type ValuesRequest } from './messages.ts'
+import { Backtest, Health, Quote, type QuoteRequest, Signer, Values, type ValuesRequest } from './messages.ts'
 
 /** Maximum size of the engine's answers in bytes. The health answer has one entry per pair. */
 const MAX_BYTES = 2 ** 20
@@ -17,8 +17,14 @@ const LIMITS = { atOnce: 64, waiting: 256 }
 /** The same for requests for values, which are many times larger. They must not delay quotes. */
 const VALUES_LIMITS = { atOnce: 8, waiting: 64 }
 
+/** The same for backtests, each of which takes as much processor time as a hundred quotes. */
+const BACKTEST_LIMITS = { atOnce: 2, waiting: 16 }
+
 /** Maximum milliseconds of a request for values: a page of positions waits for it, and is complete without it. */
 const VALUES_WITHIN_MS = 1_000
+
+/** Maximum seconds that the engine's `Retry-After` may ask a client to wait. */
+const MAX_RETRY_AFTER = 60
 
 /** Maximum details of a rejection that are passed on. */
 const MAX_DETAILS = 20
@@ -29,15 +35,18 @@ export type PricingClient = {
   quote(request: QuoteRequest): Promise<Quote>
   /** Waits for a second at most. */
   values(request: ValuesRequest): Promise<Values>
+  /** `service_unavailable`, with the seconds to wait, while the engine calibrates the history of the pair. */
+  backtest(request: QuoteRequest): Promise<Backtest>
   health(): Promise<Health>
   signer(): Promise<z.output<typeof Signer>>
   close(): Promise<void>
 }
 
-type Answer = { readonly status: number; readonly json: unknown }
+/** `retryAfter` is the header of that name in seconds. */
+type Answer = { readonly status: number; readonly retryAfter?: number; readonly json: unknown }
 
 /** The error for an answer without success. A rejected request keeps the engine's own message. */
-const refusal = ({ status, json }: Answer): ServiceError => {
+const refusal = ({ status, retryAfter, json }: Answer): ServiceError => {
   const error = ErrorBody.safeParse(json).data?.error
   if (status < 500 && error?.code === 'validation_error') {
     const details = (error.details ?? []).slice(0, MAX_DETAILS)
@@ -49,7 +58,10 @@ const refusal = ({ status, json }: Answer): ServiceError => {
       details.map(({ path, message }) => ({ path: truncate(path), message: truncate(message) })),
     )
   }
-  if (status === 503) return unavailable('the pricing engine is not available')
+  if (status === 503) {
+    const isOwn = error?.code === 'service_unavailable'
+    return unavailable(isOwn ? truncate(error.message) : 'the pricing engine is not available', undefined, retryAfter)
+  }
   return upstream(`the pricing engine failed: ${truncate(error?.message ?? `status ${status}`)}`)
 }
 
@@ -73,6 +85,7 @@ export const createPricingClient = (options: { readonly url: string; readonly ti
     unavailable('the pricing engine is overloaded: too many requests at once, retry after 1 s')
   const limited = createConcurrencyLimit({ ...LIMITS, refuse })
   const valuesLimited = createConcurrencyLimit({ ...VALUES_LIMITS, refuse })
+  const backtestsLimited = createConcurrencyLimit({ ...BACKTEST_LIMITS, refuse })
   const once = createSingleFlight<Answer>()
 
   const send = async (method: 'GET' | 'POST', path: string, signal: AbortSignal, body?: object): Promise<Answer> => {
@@ -83,7 +96,12 @@ export const createPricingClient = (options: { readonly url: string; readonly ti
         signal,
         ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
       })
-      return { status: response.statusCode, json: await readJson(response.body, MAX_BYTES) }
+      const seconds = Number(response.headers['retry-after'])
+      return {
+        status: response.statusCode,
+        ...(seconds > 0 && { retryAfter: Math.min(seconds, MAX_RETRY_AFTER) }),
+        json: await readJson(response.body, MAX_BYTES),
+      }
     } catch (cause) {
       if (cause instanceof OversizedJson) throw upstream(`the pricing engine's answer is ${cause.message}`, cause)
       throw hasDisconnected(cause)
@@ -92,10 +110,10 @@ export const createPricingClient = (options: { readonly url: string; readonly ti
     }
   }
 
-  const ask = (method: 'GET' | 'POST', path: string, body?: object): Promise<Answer> => {
+  const ask = (method: 'GET' | 'POST', path: string, body?: object, limit = limited): Promise<Answer> => {
     // The timeout starts before the queue, so that it covers the wait for a free slot as well as the answer.
     const signal = AbortSignal.timeout(options.timeoutMs)
-    return limited(() => send(method, path, signal, body))
+    return limit(() => send(method, path, signal, body))
   }
 
   /** Concurrent callers share one request. */
@@ -110,6 +128,7 @@ export const createPricingClient = (options: { readonly url: string; readonly ti
 
   return {
     quote: async (body) => dataOf(Quote, await ask('POST', '/quote', body)),
+    backtest: async (body) => dataOf(Backtest, await ask('POST', '/backtest', body, backtestsLimited)),
     async values(body) {
       const signal = AbortSignal.timeout(Math.min(options.timeoutMs, VALUES_WITHIN_MS))
       return dataOf(Values, await valuesLimited(() => send('POST', '/values', signal, body)))

@@ -1,6 +1,7 @@
 import type { Hex } from 'viem'
 import type { Logger } from '../lib/observe/log.ts'
 import type { ChainId } from '../protocol/chains.ts'
+import { createBacktester } from './backtest/backtest.ts'
 import { type CalibrationSet, createSetReader, type FindSet, fittingPairs } from './calibration-sets.ts'
 import { calibrateMarket, createCalibrations } from './calibrations.ts'
 import { type ChainTime, createChainTimes, type SigningDeployment } from './chain-times.ts'
@@ -8,7 +9,7 @@ import { isStale, localRatesFault, usdRateFault } from './freshness.ts'
 import { readLocalRates } from './market/local-rates.ts'
 import { openMarket, type Rates } from './market/open-market.ts'
 import { createUsdRate } from './market/usd-rate.ts'
-import type { Health, Quote, QuoteRequest, Values, ValuesRequest } from './messages.ts'
+import type { Backtest, Health, Quote, QuoteRequest, Values, ValuesRequest } from './messages.ts'
 import { createModel } from './model.ts'
 import { pairName } from './pair.ts'
 import { openAttester } from './quotes/attest.ts'
@@ -59,6 +60,8 @@ export type Engine = {
   quote(request: QuoteRequest): Promise<Quote>
   /** Values what is left of ranges that were bought earlier. */
   values(request: ValuesRequest): Promise<Values>
+  /** What a range would have cost and paid at each month of the bundled history. */
+  backtest(request: QuoteRequest): Promise<Backtest>
   health(): Promise<EngineHealth>
   /** The signer's address; null in advisory mode. */
   readonly signerAddress: string | null
@@ -104,6 +107,7 @@ export const openEngine = async (options: EngineOptions): Promise<Engine> => {
   return {
     quote: createQuoter({ model, maxStalenessDays, isProduction, sign: createSign({ attester, chainTimes }), now }),
     values: createValuer({ model, now }),
+    backtest: createBacktester({ model, localRates, volMarkups, now }),
     signerAddress,
     refresh,
     async watchChains(signal) {

@@ -117,6 +117,10 @@ export const Breakdown = z
       mu: z.number(),
       qEffective: z.number(),
       sigma: z.number(),
+      sigmaFrom: z
+        .enum(['model', 'floor'])
+        .optional()
+        .meta({ description: "What decided `sigma`: the forecast, or the tier's floor above it" }),
       sigmaRealizedRaw: z.number(),
       volMarkup: z.number(),
       garch: z.looseObject({
@@ -131,6 +135,28 @@ export const Breakdown = z
         jumpStd: z.number(),
       }),
     }),
+    study: z
+      .looseObject({
+        tier: z.string(),
+        crosses: z.boolean().meta({ description: 'True for pairs without the dollar' }),
+        horizonDays: z.int().meta({ description: 'The nearest horizon of the study' }),
+        direction: z.enum(['fall', 'rise', 'both']).meta({
+          description: 'Protection against a fall or a rise of the riskier leg; `both` where neither leg is riskier',
+        }),
+        dates: z.int().meta({ description: 'Months with a quote' }),
+        ratio: z.number().meta({ description: 'Discounted payouts over premiums: 1 is fair' }),
+        interval: z.array(z.number()).meta({ description: 'The interval that 90 % of resamples fall in: low, high' }),
+        rates: z.string().meta({ description: 'The interest rates behind the drift, as in a backtest' }),
+        closesEnd: z.string().meta({ description: 'The last day of the closes, as YYYY-MM-DD' }),
+      })
+      .nullable()
+      .optional()
+      .meta({
+        id: 'PricingStudy',
+        description:
+          'What the study of past prices found for ranges of this tier, horizon and direction; null where it supports none',
+      }),
+    studyReason: Reason.optional().meta({ description: 'Why `study` is null; null when it is not' }),
   })
   .meta({ id: 'PricingBreakdown', description: 'The inputs and intermediate results that determine the premium' })
 
@@ -149,6 +175,67 @@ export const Quote = z
   .meta({ id: 'PricingQuote' })
 
 export type Quote = z.output<typeof Quote>
+
+/** Whole payment-token units; null where a quote was refused. */
+const Amount = z.number().nullable()
+
+export const Backtest = z
+  .object({
+    pair: z.string(),
+    direction: z.enum(['upward', 'downward']),
+    horizonDays: z.int().positive().meta({ description: 'Days from each quote to its expiry' }),
+    strikeToSpot: Rate.meta({ description: 'The strike as a multiple of the spot, the same for every month' }),
+    payoutCapToSpot: Rate.meta({ description: 'The cap as a multiple of the spot, the same for every month' }),
+    notional: z.number(),
+    source: z.string().meta({ description: 'The publisher of the closes' }),
+    closesEnd: z.string().meta({ description: 'The last day of the bundled closes, as YYYY-MM-DD' }),
+    rates: z.enum(['known']).meta({
+      description:
+        'The interest rates behind the drift. `known`: on each date only a table of that date or before, and drift 0 where there is none',
+    }),
+    summary: z
+      .object({
+        firstDate: z.string().meta({ description: 'The first month of the series' }),
+        lastDate: z.string().meta({ description: 'The last month whose expiry the closes reach' }),
+        dates: z.int().nonnegative().meta({ description: 'Months with a quote' }),
+        refused: z.int().nonnegative().meta({
+          description:
+            'Months in which a quote was refused, because the payout is more than 100 times the premium or less than it',
+        }),
+        premiumsUsd: z.number().meta({ description: 'Sum of the premiums' }),
+        payoutsUsd: z.number().meta({ description: 'Sum of the payouts' }),
+        ratio: z.number().nullable().meta({
+          description:
+            'Payouts, discounted to the day of the quote, over premiums: 1 is fair. Null without a premium, as the next fields',
+        }),
+        paidShare: z.number().nullable().meta({ description: 'Share of the quotes that paid' }),
+        modelProbability: z.number().nullable().meta({ description: 'Mean probability in the model that they pay' }),
+        worstYear: z
+          .object({ year: z.int(), ratio: z.number() })
+          .nullable()
+          .meta({ description: 'The year of quotes with the highest ratio, of those with six months or more' }),
+      })
+      .meta({ id: 'BacktestSummary', description: 'All months together' }),
+    series: z
+      .array(
+        z
+          .object({
+            date: z.string().meta({ description: 'The last trading day of the month, as YYYY-MM-DD' }),
+            spot: Rate,
+            premiumUsd: Amount,
+            payoutUsd: Amount,
+            paid: z.boolean().nullable(),
+          })
+          .meta({ id: 'BacktestMonth', description: 'What the range cost and paid, bought at the end of one month' }),
+      )
+      .meta({ description: 'One entry a month, oldest first' }),
+  })
+  .meta({
+    id: 'Backtest',
+    description: 'What a range in proportion to the spot would have cost and paid at each month of the bundled closes',
+  })
+
+export type Backtest = z.output<typeof Backtest>
 
 /** Most ranges in one request for values: one for each row of the longest page. */
 export const MAX_RANGES = 200

@@ -25,15 +25,16 @@ const VALUES_LIMIT = 65_536
 const REQUEST_WITHIN_MS = 10_000
 
 const answer = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-  const { status, body } = problem(error, request.id)
+  const { status, body, retryAfter } = problem(error, request.id)
+  if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
   if (status === 500) request.log.error({ err: error }, 'request failed')
   else request.log.info({ status, fault: errorText(error) }, 'request rejected')
   return reply.code(status).send(body)
 }
 
 /**
- * The engine's own small HTTP app: `POST /quote`, `POST /values`, `GET /health`, `GET /signer`, `GET /livez` and `GET /readyz`, in the
- * API's envelopes. Only the API should reach it: do not expose it to a public network.
+ * The engine's own small HTTP app: `POST /quote`, `POST /backtest`, `POST /values`, `GET /health`, `GET /signer`,
+ * `GET /livez` and `GET /readyz`, in the API's envelopes. Only the API should reach it: do not expose it to a public network.
  */
 export const buildEngineApp = ({
   engine,
@@ -67,6 +68,9 @@ export const buildEngineApp = ({
   app.post('/quote', async ({ body }) => ({ data: await engine.quote(parseInput(QuoteRequest, body, 'body')) }))
   app.post('/values', { bodyLimit: VALUES_LIMIT }, async ({ body }) => ({
     data: await engine.values(parseInput(ValuesRequest, body, 'body')),
+  }))
+  app.post('/backtest', async ({ body }) => ({
+    data: await engine.backtest(parseInput(QuoteRequest, body, 'body')),
   }))
   app.get('/health', async () => ({ data: await engine.health() }))
   app.get('/signer', async () => ({ data: { signerAddress: engine.signerAddress } }))

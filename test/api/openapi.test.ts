@@ -116,7 +116,8 @@ describe('the OpenAPI document', () => {
         expect(data.maximum).toBeLessThanOrEqual(Number.MAX_SAFE_INTEGER)
       }
       // The specification has plain numbers in pricing alone, whose terms a plan takes as well.
-      if (data?.type === 'number') expect(path).toMatch(/pricing|Pricing|QuoteRequest|create-event.*properties\/quote/)
+      if (data?.type === 'number')
+        expect(path).toMatch(/pricing|Pricing|QuoteRequest|Backtest|create-event.*properties\/quote/)
       for (const [name, child] of Object.entries(node)) check(child, `${path}/${name}`)
     }
     check(document, '')

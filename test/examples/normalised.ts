@@ -65,6 +65,7 @@ const rules: readonly Rule[] = [
   },
   { reason: 'The catalogue is long.', of: ['getReverts'], replace: firstOf('data', 3) },
   { reason: 'The engine has many pairs.', of: ['getPricingHealth'], replace: firstOf('pairs', 3) },
+  { reason: 'The history has hundreds of months.', of: ['postPricingBacktest'], replace: firstOf('series', 3) },
   {
     reason: 'The diamond has many facets.',
     of: ['getGovernanceFacets'],

@@ -33,6 +33,7 @@ export const requestsOf = ({ base, ids, purchase, hash }: Story): Readonly<Recor
   const later = String(NOW + 60 * DAY)
   const range = { pair: 'USD/GHS', strike: 12, payoutCap: 13.5, strikeAbove: true }
   const quote = { ...range, expiryUnixSeconds: NOW + 90 * DAY, notional: 10_000 }
+  const hongKong = { pair: 'USD/HKD', strike: 7.8, payoutCap: 8.1, strikeAbove: true }
   const funds = { initialLiquidity: '75000000000', paymentToken: usdc }
   const unsigned = { signature: '0x' as Hex, quoteTimestamp: '0', quoteNonce: zeroHash }
   const cut = { facetAddress: ids.facetAddress, action: 1, functionSelectors: mountedOf('reference', 'LoupeFacet') }
@@ -116,6 +117,7 @@ export const requestsOf = ({ base, ids, purchase, hash }: Story): Readonly<Recor
 
     getPricingHealth: none,
     getPricingSigner: none,
+    postPricingBacktest: { body: { ...hongKong, expiryUnixSeconds: NOW + 90 * DAY, notional: 10_000 } },
     postPricingQuote: { body: { ...quote, chainId, diamondAddress: diamond, creator } },
 
     postTxBroadcast: { body: purchase },

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { unavailable } from '../../src/lib/errors.ts'
 import { createMetrics } from '../../src/lib/observe/metrics.ts'
 import { createPricingClient, type PricingClient } from '../../src/pricing/client.ts'
 import { type Engine, openEngine } from '../../src/pricing/engine.ts'
@@ -295,6 +296,27 @@ describe('the API’s client of the engine', () => {
     expect(silent.asked.filter((path) => path === '/values').length).toBeLessThan(40)
     await pricing.close()
     await silent.close()
+  })
+
+  test('the client sends two backtests at once, lets sixteen wait, and refuses the next', async () => {
+    const silent = await startPublisher(() => undefined)
+    const pricing = createPricingClient({ url: silent.url, timeoutMs: 1_000 })
+    const faults = Array.from({ length: 19 }, () => fault(pricing.backtest(cedi)))
+    expect(await faults[18]).toMatchObject({ message: expect.stringContaining('overloaded') })
+    await expect.poll(() => silent.asked).toEqual(['/backtest', '/backtest'])
+    await Promise.all(faults)
+    await pricing.close()
+    await silent.close()
+  })
+
+  test('an engine that calibrates the history of a pair answers 503 with the seconds to wait', async () => {
+    const busy = { ...engine, backtest: () => Promise.reject(unavailable('retry after 10 s', undefined, 10)) }
+    const app = buildEngineApp({ engine: busy, draining: new AbortController().signal, metrics: createMetrics(), log })
+    const { pair, strike, payoutCap, strikeAbove, notional, expiryUnixSeconds } = cedi
+    const payload = { pair, strike, payoutCap, strikeAbove, notional, expiryUnixSeconds }
+    const { statusCode, headers } = await app.inject({ method: 'POST', url: '/backtest', payload })
+    expect([statusCode, headers['retry-after']]).toEqual([503, '10'])
+    await app.close()
   })
 
   test('the client rejects answers that are too long or nested too deep, and truncates a long rejection', async () => {

@@ -44,6 +44,8 @@ const Breakdown = z.strictObject({
     }),
     jump: z.strictObject({ lambda: z.number(), jumpMean: z.number(), jumpStd: z.number(), from: z.string() }),
   }),
+  study: z.looseObject({ ratio: z.number() }).nullable(),
+  studyReason: z.string().nullable(),
   asOf: z.int(),
   tradingDays: z.number(),
   fairValue: z.number(),

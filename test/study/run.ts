@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { FIRST_YEAR } from '../../src/pricing/backtest/past.ts'
+import { embeddedOf } from './embedded.ts'
 import { filesOf } from './files.ts'
 import { HORIZONS, PAIRS } from './grid.ts'
 import { runStudy } from './study.ts'
@@ -12,7 +13,8 @@ import { runStudy } from './study.ts'
  *   npm run study
  *   npm run study -- --pairs USD/JPY,EUR/JPY --horizons 30,90 --from 2005 --to 2010 --out FOLDER
  *
- * Writes the page, the pictures and the figures to docs/study. A part of the study needs another folder.
+ * Writes the page, the pictures and the figures to docs/study, and the figures that quotes name to src/pricing. A part of
+ * the study needs another folder.
  */
 
 const { values } = parseArgs({
@@ -65,4 +67,5 @@ const results = await runStudy(scope, (done, of, date) => {
 const folder = out ?? 'docs/study'
 await mkdir(folder, { recursive: true })
 for (const [name, text] of Object.entries(filesOf(results))) await writeFile(join(folder, name), text)
+if (out === undefined) await writeFile('src/pricing/study.generated.ts', embeddedOf(results))
 console.error(`written to ${folder}`)

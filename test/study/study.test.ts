@@ -5,6 +5,7 @@ import { FIRST_YEAR } from '../../src/pricing/backtest/past.ts'
 import { openEngine } from '../../src/pricing/engine.ts'
 import { QuoteRequest } from '../../src/pricing/messages.ts'
 import { engineOptions } from '../support/engine.ts'
+import { embeddedOf } from './embedded.ts'
 import { filesOf } from './files.ts'
 import { DIRECTIONS, STRIKES, WIDTHS } from './grid.ts'
 import { openStudy } from './observe.ts'
@@ -100,7 +101,8 @@ test('an engine on the same day quotes the premiums of the study, and refuses th
   expect(observations).toHaveLength(6)
 })
 
-test('the page, the pictures and the files follow from the stored figures', () => {
+test('the page, the pictures, the files and the figures that quotes name follow from the stored figures', () => {
   for (const [name, text] of Object.entries(filesOf({ about, pairs, tiers })))
     expect([name, read(name)]).toEqual([name, text])
+  expect(readFileSync('src/pricing/study.generated.ts', 'utf8')).toBe(embeddedOf({ about, tiers }))
 })

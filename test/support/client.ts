@@ -56,6 +56,7 @@ const responses: readonly (readonly [RegExp, z.ZodType])[] = [
   [/^\/v1\/webhooks$/, envelope(z.union([Webhook, z.array(Webhook)]))],
   [/^\/v1\/webhooks\//, envelope(Webhook)],
   [/^\/v1\/pricing\/quote$/, envelope(pricing.Quote)],
+  [/^\/v1\/pricing\/backtest$/, envelope(pricing.Backtest)],
   [/^\/v1\/pricing\/health$/, envelope(pricing.Health)],
   [/^\/v1\/pricing\/signer$/, envelope(pricing.Signer)],
 ]

@@ -27,6 +27,7 @@ export const longestFiles: Readonly<Record<string, number>> = {
   'test/webhooks/deliveries.service.test.ts': 13,
   'test/db/feed.service.test.ts': 12,
   'test/study/study.test.ts': 12,
+  'test/pricing/backtest.test.ts': 12,
   'test/plans/unchecked.service.test.ts': 12,
   'test/client/execute.service.test.ts': 12,
   'test/export/command.service.test.ts': 12,

@@ -221,6 +221,7 @@ export const extensions = [
   'DELETE /webhooks/{id}',
   'GET /webhooks/{id}/deliveries',
   ...['ping', 'pause', 'resume', 'rotate'].map((name) => `POST /webhooks/{id}/${name}`),
+  'POST /pricing/backtest',
   ...Object.keys(actions).map((name) => `POST /plans/${name}`),
 ] as const
 

@@ -225,6 +225,16 @@ export const notes: Readonly<Record<string, string>> = {
   jump: 'The jump model',
   jumpMean: 'Mean of the logarithm of a jump',
   jumpStd: 'Standard deviation of the logarithm of a jump',
+  'PricingStudy.tier': 'Class of the currency pair',
+  'PricingStudy.ratio': 'Discounted payouts over premiums of all ranges of the study: 1 is fair',
+  'worstYear.year': 'The year',
+  'worstYear.ratio': 'Discounted payouts over premiums of its quotes',
+  Backtest: 'What a range would have cost and paid at each month of the past',
+  'Backtest.pair': 'Currency pair `<BASE>/<QUOTE>`',
+  'BacktestMonth.spot': 'The close of the day, a plain number',
+  'BacktestMonth.premiumUsd': 'Premium for the notional; null when a quote was refused',
+  'BacktestMonth.payoutUsd': 'Payout at expiry; null when a quote was refused',
+  'BacktestMonth.paid': 'Whether the payout is above 0; null when a quote was refused',
 
   // Transactions
   BuiltTx: 'A call that is ready to be signed. The service adds no nonce and no gas price',

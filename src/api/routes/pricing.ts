@@ -2,7 +2,7 @@ import type { FastifyPluginAsync } from 'fastify'
 import { isAddressEqual } from 'viem'
 import { invalidField, nullIfUnavailable } from '../../lib/errors.ts'
 import type { PricingClient } from '../../pricing/client.ts'
-import { Health, Quote, QuoteRequest, Signer } from '../../pricing/messages.ts'
+import { Backtest, Health, Quote, QuoteRequest, Signer } from '../../pricing/messages.ts'
 import { type Chains, chainOf } from '../../reads/read.ts'
 import { envelope, type Operation, route } from '../operation.ts'
 
@@ -26,6 +26,13 @@ const quote: Operation = {
   summary: 'Request a fair-value quote',
   description:
     'Returns a fair-value premium. The quote is signed for the protocol when the request has `chainId`, `diamondAddress` and `creator`, and the engine has a key and fresh rates. Otherwise `breakdown.attestation` has the reason. `diamondAddress` must be the address that `/v1/chains` returns for `chainId`. A signature is dated a few seconds back and is valid for 120 seconds from then (`expiresAt`).',
+}
+
+const backtest: Operation = {
+  ...about,
+  summary: 'Backtest a range on past closes',
+  description:
+    'Returns what the range would have cost and paid, bought at the end of each month since 1990 with the same number of days to its expiry. The body is that of a quote; `chainId`, `diamondAddress` and `creator` change nothing. Strike and cap keep their proportion to the spot. Premiums follow from the closes and interest rates known on each date, payouts from the close at expiry. The closes are the bundled ones, which end on `closesEnd`; other pairs are a 400. The first request for a pair calibrates its history, which takes some seconds: the response is a 503 with `Retry-After` until it is ready.',
 }
 
 /** The time of the chain's newest block in Unix seconds; null when the request names no chain or no node answers. */
@@ -54,6 +61,10 @@ const withoutFutureSignature = (quote: Quote, newest: bigint | null): Quote => {
 export const pricingRoutes: FastifyPluginAsync<Options> = async (app, { pricing, chains }) => {
   app.get('/pricing/health', route(health, envelope(Health)), async () => ({ data: await pricing.health() }))
   app.get('/pricing/signer', route(signer, envelope(Signer)), async () => ({ data: await pricing.signer() }))
+  const backtestOptions = route(backtest, envelope(Backtest), { body: QuoteRequest })
+  app.post<{ Body: QuoteRequest }>('/pricing/backtest', backtestOptions, async ({ body }) => ({
+    data: await pricing.backtest(body),
+  }))
   const options = route(quote, envelope(Quote), { body: QuoteRequest })
   app.post<{ Body: QuoteRequest }>('/pricing/quote', options, async ({ body }) => {
     requireOwnDiamond(chains, body)

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { setImmediate as breathe } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
-import { parsePair } from '../pair.ts'
+import { type Pair, parsePair } from '../pair.ts'
 import { fredSeries } from './formats.ts'
 import type { Feed } from './market.ts'
 import type { Series, Source } from './series.ts'
@@ -21,6 +21,11 @@ const isDate = (text: string): boolean => /^\d{4}-\d{2}-\d{2}$/.test(text)
 const FIRST_EURO = '1999-01-04'
 
 type Day = readonly [date: string, rates: z.output<typeof Rates>]
+
+const currencies = new Set(Object.values(fredSeries).flatMap((name) => name.split('/')))
+
+/** True when the bundled closes have both currencies of a pair. */
+export const isBundled = ({ base, quote }: Pair): boolean => currencies.has(base) && currencies.has(quote)
 
 /** Days that are parsed between two turns of the event loop. */
 const SLICE = 500

@@ -1,4 +1,3 @@
-import { invalid, type ServiceError } from '../../lib/errors.ts'
 import type { Drift } from '../drift.ts'
 import { driftFault, usdRateFault } from '../freshness.ts'
 import { spreadPrice } from '../kernel/spread.ts'
@@ -6,25 +5,22 @@ import type { History } from '../market/market.ts'
 import type { UsdRate } from '../market/usd-rate.ts'
 import type { Quote, QuoteRequest } from '../messages.ts'
 import { type Model, type PairModel, yearsBetween } from '../model.ts'
+import { studyOf } from '../study.ts'
 import { TRADING_DAYS } from '../variance.ts'
 import {
   amountsDown,
-  type FixedRange,
   fromSix,
   isWithinLeverage,
   isWithinPayout,
   ONE,
   premiumRateRound,
   sixRound,
-  snapRate,
   widthOf,
 } from './premium.ts'
 import type { Sign } from './signing.ts'
+import { checkExpiry, checkPair, checkPayout, rangeOf, refuse } from './terms.ts'
 
 const METHOD = 'Garman-Kohlhagen spread with a 50-term Merton jump overlay over GARCH(1,1) expected-average variance'
-
-/** Millionths: more than 15 digits are not exact in a number. */
-const MAX_PAYOUT = 10n ** 15n - 1n
 
 export type QuoterOptions = {
   readonly model: Model
@@ -37,32 +33,13 @@ export type QuoterOptions = {
   readonly now: () => number
 }
 
-const refuse = (path: string, message: string): ServiceError => invalid(message, [{ path, message }])
-
-/** The range in the protocol's millionths, so that the priced range equals the range on chain. */
-const rangeOf = ({ strike, payoutCap, strikeAbove }: QuoteRequest, spot: bigint | undefined): FixedRange => {
-  const snap = (path: string, six: bigint | undefined): bigint => {
-    if (six === undefined)
-      throw refuse(path, `${path === 'pair' ? 'the spot' : path} needs more than six decimals: quote the inverted pair`)
-    return six
-  }
-  const range = {
-    initialRate: snap('pair', spot),
-    strike: snap('strike', snapRate(strike)),
-    payoutCap: snap('payoutCap', snapRate(payoutCap)),
-  }
-  if (strikeAbove && range.payoutCap <= range.strike)
-    throw refuse('payoutCap', 'an upward range has its cap above its strike')
-  if (!strikeAbove && range.payoutCap >= range.strike)
-    throw refuse('payoutCap', 'a downward range has its cap below its strike')
-  return range
-}
+const isSynthetic = (history: History): boolean => history.synthetic || history.spot.synthetic
 
 const notesOf = (drift: Drift, usd: UsdRate, history: History, stale: boolean, premiumRate: bigint): string =>
   [
     drift.note,
     ...(usd.fallback ? [`the USD rate is the configured fallback of ${usd.recordDate}`] : []),
-    ...(history.synthetic || history.spot.synthetic ? ['synthetic rates: generated, not market data'] : []),
+    ...(isSynthetic(history) ? ['synthetic rates: generated, not market data'] : []),
     ...(stale ? [`stale history, last close ${history.last.date}: never signed`] : []),
     ...(premiumRate > 1_000_000n ? ['a premium above the notional, which the protocol rejects'] : []),
   ].join('; ')
@@ -87,10 +64,8 @@ export const createQuoter = (options: QuoterOptions): ((request: QuoteRequest) =
 
   return async (request) => {
     const asOf = Math.floor(now() / 1000)
-    if (request.expiryUnixSeconds <= asOf) throw refuse('expiryUnixSeconds', 'the expiry has passed')
-    const priced = await model(request.pair)
-    if (priced === undefined)
-      throw refuse('pair', `unsupported pair ${request.pair}: no history of at least 30 closes in 90 days`)
+    checkExpiry(request, asOf)
+    const priced = checkPair(request, await model(request.pair))
     const { history, stale, usd, drift, parameters, tier } = priced
     const range = rangeOf(request, priced.spot)
     const width = widthOf(range)
@@ -123,15 +98,9 @@ export const createQuoter = (options: QuoterOptions): ((request: QuoteRequest) =
         `the premium, ${fromSix(premiumRate)} of the notional, is above 1, which the protocol rejects: choose a strike nearer to the spot`,
       )
     }
-    const { premium, maxPayout } = amountsDown(range, premiumRate, sixRound(request.notional))
-    if (maxPayout > MAX_PAYOUT) {
-      throw refuse(
-        'notional',
-        'the payout has more than 15 digits, which a number cannot hold exactly: lower the notional',
-      )
-    }
-    if (maxPayout === 0n)
-      throw refuse('notional', 'the greatest payout rounds to 0 at six decimals: raise the notional')
+    const notional = sixRound(request.notional)
+    checkPayout(range, notional)
+    const { premium, maxPayout } = amountsDown(range, premiumRate, notional)
 
     const fault = faultOf(priced)
     const { attestation, details } = await sign(request, { range, premiumRate, asOf, fault })
@@ -158,6 +127,7 @@ export const createQuoter = (options: QuoterOptions): ((request: QuoteRequest) =
           notes: notesOf(drift, usd, history, stale, premiumRate),
         },
         inputs,
+        ...studyOf({ ...request, days: 365 * years, synthetic: isSynthetic(history) }),
         // The following fields are not in the specification.
         attestation: details,
         asOf,

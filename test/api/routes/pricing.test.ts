@@ -107,3 +107,48 @@ test('a chain that only the engine refuses is a fault of the service and not of 
   await apart.close()
   other.close()
 })
+
+const backtest = (changes: object = {}, { app } = api) =>
+  app.inject({
+    method: 'POST',
+    url: '/v1/pricing/backtest',
+    payload: {
+      ...{ pair: 'USD/HKD', strike: 7.8, payoutCap: 8.1, strikeAbove: true, notional: 10_000 },
+      expiryUnixSeconds: Math.floor(Date.now() / 1_000) + 90 * 86_400,
+      ...changes,
+    },
+  })
+
+test('a backtest waits for the calibration of its pair, and then returns every month', async () => {
+  await expect.poll(async () => (await backtest()).statusCode, { timeout: 60_000 }).toBe(200)
+  const { data } = (await backtest()).json()
+  expect(data).toMatchObject({ pair: 'USD/HKD', horizonDays: 90, closesEnd: '2024-11-29', summary: { dates: 416 } })
+  expect(data.series).toHaveLength(416)
+})
+
+test.each([
+  ['strike', { strike: '7.8' }],
+  ['payoutCap', { payoutCap: 7.7 }],
+  ['expiryUnixSeconds', { expiryUnixSeconds: 1 }],
+  ['pair', { pair: 'USD/GHS', strike: 12, payoutCap: 13 }],
+])('a backtest with a wrong %s is rejected with a 400 that names it', async (path, changes) => {
+  const answer = await backtest(changes)
+  expect([answer.statusCode, answer.json().error.code]).toEqual([400, 'validation_error'])
+  expect(answer.json().error.details).toMatchObject([{ path }])
+})
+
+test('a backtest that the engine is not ready for is a 503 with its message and its time to wait', async () => {
+  const message = 'the history of EUR/USD is being calibrated: retry after 10 s'
+  const busy = createServer((_, response) =>
+    response
+      .writeHead(503, { 'retry-after': '10' })
+      .end(JSON.stringify({ error: { code: 'service_unavailable', message } })),
+  )
+  const port = await freePort()
+  await once(busy.listen(port, '127.0.0.1'), 'listening')
+  const apart = await openApp({ nodes: [{ url: node.url, deployment }], engineUrl: `http://127.0.0.1:${port}` })
+  const answer = await backtest({}, apart)
+  expect([answer.statusCode, answer.headers['retry-after'], answer.json().error.message]).toEqual([503, '10', message])
+  await apart.close()
+  busy.close()
+})

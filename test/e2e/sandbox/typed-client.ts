@@ -41,6 +41,18 @@ const terms = {
   strikeAbove: true,
 }
 
+/** A backtest of bundled closes, once the engine has calibrated them. */
+const backtest = async () => {
+  const body = { ...terms, pair: 'USD/HKD', strike: 7.8, payoutCap: 8.1 }
+  for (;;) {
+    try {
+      return await api.post('/v1/pricing/backtest', body)
+    } catch (fault) {
+      if (!(fault instanceof ApiError && fault.status === 503)) throw fault
+    }
+  }
+}
+
 const plans = planBodies(() => addr, addr, terms)
 
 /** A call of every operation but the plans. One that is missing here does not compile. */
@@ -169,6 +181,7 @@ const calls = {
   '/v1/pricing/health': () => api.get('/v1/pricing/health'),
   '/v1/pricing/signer': () => api.get('/v1/pricing/signer'),
   '/v1/pricing/quote': () => api.post('/v1/pricing/quote', { ...terms, chainId, diamondAddress, creator: addr }),
+  '/v1/pricing/backtest': backtest,
   '/v1/transactions/{chainId}/{hash}': () => api.get('/v1/transactions/{chainId}/{hash}', { chainId, hash: zero32 }),
   '/v1/tx/broadcast': async () => api.post('/v1/tx/broadcast', { chainId, signedTx: await signedTx() }),
   '/v1/changes': () => api.get('/v1/changes', { limit: 1 }),
