@@ -4,7 +4,7 @@ import { studyRows, studyUntil } from './study.generated.ts'
 import { classify } from './tiers.ts'
 
 /** What the study of past prices found for quotes like one, over closes until `closesEnd`. */
-export type StudyFigures = {
+type StudyFigures = {
   readonly tier: string
   /** True for pairs without the dollar, false for those with it. */
   readonly crosses: boolean
