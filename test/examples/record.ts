@@ -41,20 +41,20 @@ export const record = async (story: Story): Promise<Record<string, Recorded>> =>
       recorded[id] = { ...request, stream: await readStream(story.app, target) }
       continue
     }
-      const send = () =>
-        story.app.inject({
-          method: method as 'GET' | 'POST' | 'DELETE',
-          url: target,
-          headers: {
-            ...(operation.bearer === true && { authorization: story.authorization }),
-            ...(operation.apiKey === true && { 'x-api-key': story.apiKey }),
-          },
-          ...(body && { payload: body }),
-        })
-      let answer = id === 'postTxBroadcast' ? story.broadcast : await send()
-      // A backtest waits for the calibration of its pair.
-      while (id === 'postPricingBacktest' && answer.statusCode === 503) answer = await send()
-      const { statusCode, payload } = answer
+    const send = () =>
+      story.app.inject({
+        method: method as 'GET' | 'POST' | 'DELETE',
+        url: target,
+        headers: {
+          ...(operation.bearer === true && { authorization: story.authorization }),
+          ...(operation.apiKey === true && { 'x-api-key': story.apiKey }),
+        },
+        ...(body && { payload: body }),
+      })
+    let answer = id === 'postTxBroadcast' ? story.broadcast : await send()
+    // A backtest waits for the calibration of its pair.
+    while (id === 'postPricingBacktest' && answer.statusCode === 503) answer = await send()
+    const { statusCode, payload } = answer
     if (statusCode !== 200) throw new Error(`${id} answered ${statusCode}: ${payload}`)
     const response: unknown = JSON.parse(payload)
     recorded[id] = { ...request, response }
