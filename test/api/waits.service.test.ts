@@ -146,17 +146,18 @@ test('one of several pipelined streams is open at a time, and its place is free 
 })
 
 test('too many waits of one client are a 429 and of all clients a 503, both with Retry-After', async () => {
-  const api = await open({ maxWaits: 3, maxWaitsPerClient: 2 })
-  const wait = (client: string, waitMs: number) =>
+  const draining = new AbortController()
+  const api = await open({ maxWaits: 3, maxWaitsPerClient: 2 }, draining.signal)
+  const wait = (client: string, waitMs = 10_000) =>
     api.app.inject({
       url: `${list()}?minBlock=9000000&waitMs=${waitMs}`,
       headers: { 'x-forwarded-for': `198.51.100.9, ${client}` },
     })
-  const waiting = [wait('192.0.2.1', 1_500), wait('192.0.2.1', 1_500)]
+  const waiting = [wait('192.0.2.1'), wait('192.0.2.1')]
   await expect.poll(() => gauge(api, 'fx_waits_open')).toBe(2)
   const own = await wait('192.0.2.1', 0)
   expect([own.statusCode, own.json().error.code, own.headers['retry-after']]).toEqual([429, 'rate_limited', '1'])
-  waiting.push(wait('192.0.2.2', 1_500))
+  waiting.push(wait('192.0.2.2'))
   await expect.poll(() => gauge(api, 'fx_waits_open')).toBe(3)
   const all = await wait('192.0.2.3', 0)
   expect([all.statusCode, all.json().error.code, all.headers['retry-after']]).toEqual([503, 'service_unavailable', '1'])
@@ -165,6 +166,8 @@ test('too many waits of one client are a 429 and of all clients a 503, both with
   // A request that does not wait needs no place.
   const { statusCode } = await api.app.inject(`${list()}?minBlock=1`)
   expect(statusCode).toBe(200)
+  // Ends the waits.
+  draining.abort()
   for (const { statusCode: late } of await Promise.all(waiting)) expect(late).toBe(503)
   expect(await gauge(api, 'fx_waits_open')).toBe(0)
 })
