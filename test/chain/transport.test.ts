@@ -41,11 +41,11 @@ test.each([
   ['one of 5 million lists', `[${'[],'.repeat(5 * MIB)}1]`, 'size'],
   ['one of a million distinct keys', `{${Array.from({ length: MIB }, (_, at) => `"k${at}":1`)}}`, 'size'],
 ])('an oversized answer to a log request is rejected before it is parsed: %s', async (_, body, kind) => {
-  const { failure, took } = await answered([logs], body)
-  expect(faultOf(failure)).toMatchObject({ kind })
-  // Parsing one takes at least four times as long as receiving it.
+  const results = [await answered([logs], body), await answered([logs], body), await answered([logs], body)]
+  for (const { failure } of results) expect(faultOf(failure)).toMatchObject({ kind })
+  // Parsing one takes at least four times as long as receiving it. The fastest of several: other work slows some down.
   const { took: received } = await answered([logs], 'x'.repeat(body.length))
-  expect(took).toBeLessThan(2.5 * received + 100)
+  expect(Math.min(...results.map(({ took }) => took))).toBeLessThan(2.5 * received + 100)
 })
 
 test.each<[string, Request<unknown>[], string]>([

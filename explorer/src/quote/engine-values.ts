@@ -90,6 +90,16 @@ const explanations: Readonly<Record<string, string>> = {
   stale: 'Whether the last day is too long ago.',
   calibration: 'The fit of the models.',
   version: 'The version of the fit.',
+  sigmaFrom: 'Whether the model or the least volatility decided it.',
+  study: 'What ranges like this one cost and paid in the past.',
+  studyReason: 'Why there are no such figures.',
+  crosses: 'Whether they are of pairs without the dollar.',
+  horizonDays: 'The term of the ranges.',
+  dates: 'The months that were priced.',
+  ratio: 'What was paid for each dollar of premium: 1 is fair.',
+  interval: 'Nine of ten resamples of the months have a ratio in it.',
+  rates: 'The interest rates behind the drift.',
+  closesEnd: 'The last day of the rates.',
 }
 
 /** What a value means; undefined for one that is new. */

@@ -93,7 +93,11 @@ export const createBacktester = (
   const { model, now } = options
   let opening: Promise<Past> | undefined
   const open = (): Promise<Past> => {
-    opening ??= openPast()
+    opening ??= openPast().catch((fault: unknown) => {
+      // The next request tries again.
+      opening = undefined
+      throw fault
+    })
     return opening
   }
   const months = createMonths({ compute: async (pair) => monthsOf(await open(), pair, options) })
