@@ -64,10 +64,13 @@ export const requireSessions = async (database: Database, variable = 'DATABASE_U
   )
 }
 
+/** Why this build cannot run on a database with these migrations; null when it can. */
+export const ownFault = (applied: Applied): string | null => versionFault(migrationsOf(migrationsFolder), applied)
+
 /** Throws an OperatorError when this build cannot run on a database, `service_unavailable` when it is out of reach. */
 export const requireVersion = async (database: Database): Promise<void> => {
   await requireSessions(database)
-  const fault = versionFault(migrationsOf(migrationsFolder), await database.snapshot(readApplied))
+  const fault = ownFault(await database.snapshot(readApplied))
   if (fault !== null) throw new OperatorError(fault)
 }
 

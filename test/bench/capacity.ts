@@ -4,6 +4,7 @@ import { Client } from 'pg'
 import { type Child, startChild } from '../../src/sandbox/parts/child.ts'
 import { freePort } from '../../src/sandbox/parts/ports.ts'
 import { setup as build, builtCommand } from '../support/built.ts'
+import { eventually } from '../support/process.ts'
 import { seedDeployment, walletOf } from '../support/seed-index.ts'
 import { chainId, planOf, startFilled } from './million.ts'
 import { spentBy } from './spent.ts'
@@ -32,7 +33,7 @@ const query = async <T extends object>(url: string, text: string): Promise<T[]> 
   }
 }
 
-/** A log of each position, in rows as long as those of a purchase. Rows of wallets that act have numbers as news. */
+/** A log of each position, in rows as long as those of a purchase. */
 const ledgerOfPositions = `INSERT INTO ledger (chain_id, block_number, block_hash, block_timestamp, log_index, tx_hash, topics,
     data, type, event_id, position_id, wallet, amount, fee)
   SELECT chain_id, block_number, block_hash, block_timestamp, log_index, tx_hash, decode(repeat('ab', 128), 'hex'),
@@ -122,11 +123,11 @@ const startApi = async (databaseUrl: string): Promise<{ readonly child: Child; r
     },
   })
   const origin = `http://127.0.0.1:${port}`
-  for (;;) {
-    const answer = await fetch(`${origin}/livez`).catch(() => undefined)
-    if (answer?.ok) return { child, origin }
+  await eventually('the API answers', async () => {
     if (child.hasExited()) throw new Error(child.output())
-  }
+    return (await fetch(`${origin}/livez`).catch(() => undefined))?.ok === true
+  })
+  return { child, origin }
 }
 
 const residentMB = (pid: number): number =>

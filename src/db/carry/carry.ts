@@ -10,7 +10,7 @@ import { feedEpochs } from '../schema/feed.ts'
 import { changeCounter, cursors, logGaps, rollbacks } from '../schema/index-state.ts'
 import { apiKeys, deliveries, webhookEndpoints } from '../schema/webhooks.ts'
 import { calibrations, leases } from '../schema/work.ts'
-import { migrationsFolder, migrationsOf, readApplied, versionFault } from '../versions.ts'
+import { ownFault, readApplied } from '../versions.ts'
 import { announceRebuilt, carryNumbers } from './activity.ts'
 import { carrySettlements } from './settlements.ts'
 import { copyTable, type Databases } from './tables.ts'
@@ -22,7 +22,7 @@ import { copyTable, type Databases } from './tables.ts'
  */
 
 const requireSchema = async (handle: Handle, name: string): Promise<void> => {
-  const fault = versionFault(migrationsOf(migrationsFolder), await readApplied(handle))
+  const fault = ownFault(await readApplied(handle))
   if (fault !== null) throw new OperatorError(`the ${name} database: ${fault}`)
 }
 
@@ -107,18 +107,8 @@ const carryRollbacks = async (databases: Databases, chainIds: Iterable<ChainId>)
 }
 
 /** How many rows were carried over, and what was found that the previous database did not have. */
-export type Carried = Readonly<Record<(typeof counted)[number], number>>
-
-const counted = [
-  'keys',
-  'endpoints',
-  'deliveries',
-  'calibrations',
-  'settlements',
-  'events',
-  'reversals',
-  'news',
-] as const
+type Count = 'keys' | 'endpoints' | 'deliveries' | 'calibrations' | 'settlements' | 'events' | 'reversals' | 'news'
+type Carried = Readonly<Record<Count, number>>
 
 const carryAll = async (databases: Databases, onProgress: (line: string) => void): Promise<Carried> => {
   const { previous, rebuilt } = databases
