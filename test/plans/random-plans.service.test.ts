@@ -187,7 +187,8 @@ const checkSummary = ({ steps, summary, cost }: Plan): void => {
       approve: [second],
       deposit: [second],
       buyProtection: [second, third],
-      createEvent: functionName === 'createEvent' ? [struct.initialLiquidity] : [],
+      // An event without liquidity names none; its approval is for the creation fee.
+      createEvent: functionName === 'createEvent' && struct.initialLiquidity > 0n ? [struct.initialLiquidity] : [],
     }
     for (const amount of amounts[functionName] ?? []) {
       if (amount === undefined || cost === null || cost.decimals === null) continue

@@ -45,9 +45,32 @@ const control = async (tab: Page, role: string, name: string) => {
 }
 const press = async (tab: Page, name: string, role = 'button'): Promise<void> =>
   (await control(tab, role, name)).click()
-const type = async (tab: Page, label: string, text: string): Promise<void> =>
-  (await control(tab, 'textbox', label)).fill(text)
-const sees = (tab: Page, text: string): Promise<unknown> => tab.locator(`::-p-text(${text})`).wait()
+/**
+ * Replaces the text of a field in one step. A locator's `fill` empties the field before it types, and a page that is
+ * drawn between the two puts the old text back.
+ */
+const replace = (tab: Page, label: string, text: string): Promise<void> =>
+  tab.$eval(
+    `::-p-aria(${label})`,
+    (input, value) => {
+      ;(input as HTMLInputElement).value = value
+      input.dispatchEvent(new InputEvent('input', { bubbles: true }))
+    },
+    text,
+  )
+const type = async (tab: Page, label: string, text: string): Promise<void> => {
+  await control(tab, 'textbox', label)
+  await replace(tab, label, text)
+}
+/** Waits until the page shows a text. A failure has what the page shows instead. */
+const sees = async (tab: Page, text: string): Promise<void> => {
+  try {
+    await tab.locator(`::-p-text(${text})`).wait()
+  } catch (cause) {
+    const shown = await tab.$eval('main', (main) => main.textContent)
+    throw new Error(`the page does not show "${text}" but:\n${shown}`, { cause })
+  }
+}
 
 const read = async (path: string) => (await (await fetch(`${sandbox.url}${path}`)).json()).data
 
@@ -140,12 +163,12 @@ describe('the explorer', () => {
     ] as const) {
       const field = `::-p-aria(${label})`
       const before = await tab.$eval(field, (input) => (input as HTMLInputElement).value)
-      await tab.locator(field).fill(text)
+      await replace(tab, label, text)
       await sees(tab, problem)
       await sees(tab, 'Correct the marked field.')
       expect(await tab.$$('.loading')).toEqual([])
       expect(await tab.$$('form button:disabled')).toHaveLength(1)
-      await tab.locator(field).fill(before)
+      await replace(tab, label, before)
       await control(tab, 'link', offer)
     }
     await tab.close()
