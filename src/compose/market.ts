@@ -1,0 +1,58 @@
+import { environments } from '../config/environments.ts'
+import { load } from '../config/load.ts'
+import { engineOf } from '../config/parts.ts'
+import { errorText, OperatorError } from '../lib/errors.ts'
+import { createLogger, type Logger } from '../lib/observe/log.ts'
+import { openEngine } from '../pricing/engine.ts'
+import { ecbFeed, fredFeed } from '../pricing/market/live.ts'
+import { readLocalRates } from '../pricing/market/local-rates.ts'
+import type { Rates } from '../pricing/market/open-market.ts'
+import { writeRates } from '../pricing/market/rates-file.ts'
+import { reportOf } from '../pricing/market/report.ts'
+import { configureChains } from '../protocol/chains.ts'
+
+/** A logger of warnings to stderr that counts them. */
+const countWarnings = (): { readonly log: Logger; warnings(): number } => {
+  const log = createLogger({ level: 'warn', process: 'market', fd: 2 })
+  let count = 0
+  const warn: Logger['warn'] = (...line: Parameters<Logger['warn']>) => {
+    count += 1
+    log.warn(...line)
+  }
+  return { log: Object.assign(Object.create(log), { warn }), warnings: () => count }
+}
+
+/** Writes the rates of each configured publisher to a file in the folder. Throws an OperatorError without a publisher. */
+const fetchRates = async (folder: string, { ecbUrl, fredUrl }: Rates, log: Logger): Promise<void> => {
+  const options = { now: Date.now, log }
+  const feeds = [
+    ...(ecbUrl === undefined ? [] : [ecbFeed({ url: ecbUrl, ...options })]),
+    ...(fredUrl === undefined ? [] : [fredFeed({ url: fredUrl, ...options })]),
+  ]
+  if (feeds.length === 0) throw new OperatorError('there is nothing to fetch: set ENGINE_ECB_URL or ENGINE_FRED_URL')
+  for (const feed of feeds) {
+    try {
+      for (const source of await feed.read()) process.stdout.write(`written: ${await writeRates(source, folder)}\n`)
+    } catch (fault) {
+      throw new OperatorError(`the rates of ${feed.name} were not written: ${errorText(fault)}`)
+    }
+  }
+}
+
+/**
+ * Prints the rates of the configured engine, after it fetched those of publishers to a folder if one is given. Exit code
+ * 1 when a configured source cannot be read or is too old to sign a quote on, or when there is none.
+ */
+export const runMarket = async (folder: string | undefined): Promise<void> => {
+  const config = load(environments.engine)
+  configureChains(config.CHAINS)
+  const { log, warnings } = countWarnings()
+  const options = engineOf(config)
+  if (folder !== undefined) await fetchRates(folder, options, log)
+  const alone = { key: undefined, deployments: [], findSet: undefined }
+  const engine = await openEngine({ ...options, ...alone, now: Date.now, log })
+  const times = { now: Date.now(), maxStalenessDays: options.maxStalenessDays }
+  const { lines, fresh } = reportOf(await engine.health(), await readLocalRates(options.localRatesFile), times)
+  process.stdout.write(`${lines.join('\n')}\n`)
+  if (!fresh || warnings() > 0) process.exitCode = 1
+}
