@@ -12,7 +12,7 @@ import { parsePair } from './pair.ts'
  * share a database.
  * @internal
  */
-export const CALIBRATION_MODEL = 1
+export const CALIBRATION_MODEL = 2
 
 /**
  * Maximum days between the last close of a stored calibration and the last close of the market it prices. One week

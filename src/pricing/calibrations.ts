@@ -23,6 +23,12 @@ export type CalibratedPair = {
 /** Pegged pairs use their tier's parameters: a calibration would mistake rounding noise around the peg for jumps. */
 const isCalibrated = (pair: Pair): boolean => classify(pair)?.tier !== 'pegged'
 
+const calibrateHistory = ({ closes }: History, classification: Classification): Calibration =>
+  calibrate(logReturns(closes.map(({ close }) => close)), {
+    garch: tiers[classification.tier].garch,
+    jumps: jumpsOf(classification),
+  })
+
 /**
  * Calibrates every published pair of a market that is not in `known`, about 10 ms each, and yields to the event loop
  * between pairs. Throws the reason of `signal` when it aborts.
@@ -38,16 +44,14 @@ export const calibrateMarket = async (
     const history = market.history(pair)
     const classification = classify(pair)
     if (history === undefined || classification === undefined) continue
-    const returns = logReturns(history.closes.map(({ close }) => close))
-    const tier = { garch: tiers[classification.tier].garch, jumps: jumpsOf(classification) }
-    const { source, last } = history
+    const { source, last, closes } = history
     calibrated.push({
       pair: pairName(pair),
       source,
       lastClose: last.date,
-      returns: returns.length,
+      returns: closes.length - 1,
       digest: digestOf(history),
-      calibration: calibrate(returns, tier),
+      calibration: calibrateHistory(history, classification),
     })
     await breathe()
     signal?.throwIfAborted()
@@ -75,8 +79,11 @@ export type Calibrations = {
     own: readonly CalibratedPair[],
     stored?: { readonly version: number; readonly pairs: readonly CalibratedPair[] },
   ): void
-  /** The parameters of the pair or of its inverse; otherwise the tier's. */
-  of(pair: Pair, classification: Classification): Parameters
+  /**
+   * The parameters of the pair or of its inverse. A cross, which no source publishes, is calibrated on its history when
+   * it is first asked for, about 10 ms. Otherwise the tier's.
+   */
+  of(pair: Pair, classification: Classification, history?: History): Parameters
 }
 
 const turned = (parameters: Parameters): Parameters => ({
@@ -85,20 +92,31 @@ const turned = (parameters: Parameters): Parameters => ({
   jumps: { ...parameters.jumps, jumpMean: 0 - parameters.jumps.jumpMean },
 })
 
-/** The calibrations in use. A pair without one is priced with its tier's parameters. */
+/** The calibrations in use. */
 export const createCalibrations = (): Calibrations => {
   let held: ReadonlyMap<string, Parameters> = new Map()
+  /** The market keeps a history until its closes change. */
+  const crosses = new WeakMap<History, Parameters>()
+  const ofCross = (history: History, classification: Classification): Parameters => {
+    const known = crosses.get(history)
+    if (known !== undefined) return known
+    const calibration = calibrateHistory(history, classification)
+    const parameters = { ...calibration, lastClose: history.last.date, version: null }
+    crosses.set(history, parameters)
+    return parameters
+  }
   return {
     replace(own, stored) {
       const entries = (pairs: readonly CalibratedPair[], version: number | null) =>
         pairs.map(({ pair, calibration, lastClose }) => [pair, { ...calibration, lastClose, version }] as const)
       held = new Map([...entries(stored?.pairs ?? [], stored?.version ?? null), ...entries(own, null)])
     },
-    of(pair, classification) {
+    of(pair, classification, history) {
       const own = held.get(pairName(pair))
       if (own !== undefined) return own
       const other = held.get(pairName(inverse(pair)))
       if (other !== undefined) return turned(other)
+      if (history !== undefined && isCalibrated(pair)) return ofCross(history, classification)
       const { garch } = tiers[classification.tier]
       const jumps = jumpsOf(classification)
       return { garch, garchFrom: 'tier', jumps, jumpsFrom: 'tier', lastClose: null, version: null }

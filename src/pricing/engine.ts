@@ -5,18 +5,19 @@ import { createBacktester } from './backtest/backtest.ts'
 import { type CalibrationSet, createSetReader, type FindSet, fittingPairs } from './calibration-sets.ts'
 import { calibrateMarket, createCalibrations } from './calibrations.ts'
 import { type ChainTime, createChainTimes, type SigningDeployment } from './chain-times.ts'
+import { currenciesWithout } from './drift.ts'
 import { isStale, localRatesFault, usdRateFault } from './freshness.ts'
 import { readLocalRates } from './market/local-rates.ts'
 import { openMarket, type Rates } from './market/open-market.ts'
 import { createUsdRate } from './market/usd-rate.ts'
 import type { Backtest, Health, Quote, QuoteRequest, Values, ValuesRequest } from './messages.ts'
-import { createModel } from './model.ts'
+import { createModel, type ModelOptions } from './model.ts'
 import { pairName } from './pair.ts'
 import { openAttester } from './quotes/attest.ts'
 import { createQuoter } from './quotes/quote.ts'
 import { createSign } from './quotes/signing.ts'
 import { createValuer } from './quotes/values.ts'
-import { classify, type TierName, tiers } from './tiers.ts'
+import { classify, type TierName, tierNames, tiers } from './tiers.ts'
 
 export type EngineOptions = Rates & {
   /** The signing key; without it quotes are advisory. */
@@ -74,6 +75,26 @@ export type Engine = {
   watchChains(signal: AbortSignal): Promise<void>
 }
 
+/** Warns of what the operator's settings leave out, or set without effect. */
+const warnOfSettings = (settings: Pick<ModelOptions, 'localRates' | 'volMarkups'> & { readonly log: Logger }): void => {
+  const { localRates, volMarkups, log } = settings
+  const missing = currenciesWithout(localRates)
+  if (missing.length > 0)
+    log.warn(
+      { missing },
+      'pairs of these currencies are not quoted: add their interest rates to ENGINE_LOCAL_RATES_FILE',
+    )
+  for (const name of tierNames) {
+    const { floor } = tiers[name]
+    const markup = volMarkups[name] ?? 1
+    if (floor > 0 && markup !== 1)
+      log.warn(
+        { tier: name, markup, floor },
+        'ENGINE_VOL_MARKUPS has no effect while the marked-up volatility is below the floor of its tier',
+      )
+  }
+}
+
 /**
  * Opens the pricing engine: reads the rates, calibrates the pairs and reads the time of the chains. Throws for an
  * invalid key and for unreadable local rates. Logs rates that cannot be read, and chains for which no quote is signed.
@@ -83,6 +104,7 @@ export const openEngine = async (options: EngineOptions): Promise<Engine> => {
   const attester = openAttester(options)
   const signerAddress = attester?.address ?? null
   const localRates = await readLocalRates(options.localRatesFile)
+  warnOfSettings({ localRates, volMarkups, log })
   const market = openMarket(options)
   const calibrations = createCalibrations()
   const fallback = { rate: localRates.rates.USD, recordDate: localRates.asOf }

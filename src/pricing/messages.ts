@@ -135,6 +135,14 @@ export const Breakdown = z
         jumpStd: z.number(),
       }),
     }),
+    localRates: z
+      .looseObject({
+        asOf: z.string().meta({ description: 'YYYY-MM-DD' }),
+        stale: z.boolean().meta({ description: 'More than 92 days old' }),
+      })
+      .nullable()
+      .optional()
+      .meta({ description: 'The interest rates behind the drift; null where it follows the closes' }),
     study: z
       .looseObject({
         tier: z.string(),

@@ -6,7 +6,7 @@ import type { LocalRates } from './market/local-rates.ts'
 import type { History, Market } from './market/market.ts'
 import type { UsdRate } from './market/usd-rate.ts'
 import { parsePair } from './pair.ts'
-import { type Basis, deriveInputs, type Inputs, spotVolatility } from './quotes/inputs.ts'
+import { type Basis, deriveInputs, type Inputs, spotVolatilities } from './quotes/inputs.ts'
 import { snapRate } from './quotes/premium.ts'
 import { classify, type Tier, type TierName, tiers } from './tiers.ts'
 import { TRADING_DAYS } from './variance.ts'
@@ -64,12 +64,12 @@ export const createModel = (options: ModelOptions): Model => {
     const classification = pair && classify(pair)
     const history = classification && market.history(pair)
     if (pair === undefined || classification === undefined || history === undefined) return undefined
-    const parameters = calibrations.of(pair, classification)
+    const parameters = calibrations.of(pair, classification, history)
     const tier = tiers[classification.tier]
     const usd = await usdRate.read()
     const drift = tier.useEmpiricalDrift ? empiricalDrift(history, usd.rate) : parityDrift(pair, usd.rate, localRates)
     const volMarkup = volMarkups[classification.tier] ?? 1
-    const basis = { sigmaRealizedRaw: spotVolatility(history), parameters, tier, drift, r: usd.rate, volMarkup }
+    const basis = { ...spotVolatilities(history, parameters), parameters, tier, drift, r: usd.rate, volMarkup }
     return {
       tierName: classification.tier,
       tier,

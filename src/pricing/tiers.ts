@@ -64,6 +64,12 @@ export const tiers: Readonly<Record<TierName, Tier>> = {
 /** Pegs to another currency than the dollar, the anchor first. */
 const pegs = ['EUR/XOF', 'EUR/XAF', 'EUR/DKK', 'SGD/BND']
 
+/** The currency that another is pegged to; undefined for one that floats. */
+export const anchorOf = (currency: string): string | undefined =>
+  tiers.pegged.currencies.includes(currency)
+    ? 'USD'
+    : pegs.find((peg) => peg.endsWith(`/${currency}`))?.slice(0, currency.length)
+
 /** Redenominated, sanctioned, or without a tradable rate. */
 const refused = codes('VES VED ZWG LBP SDG SYP IRR MMK RUB')
 

@@ -129,9 +129,9 @@ describe('a backtest of EUR/USD', () => {
     expect(summary.worstYear).toEqual({ year: worst?.year, ratio: expect.closeTo(worst?.ratio ?? 0, 3) })
   })
 
-  test('has the premium of an engine of that day without interest rates', async () => {
+  test('has the premium of an engine of that day with equal interest rates, since none of that day are known', async () => {
     const localRatesFile = join(folder, 'rates.json')
-    writeFileSync(localRatesFile, '{"asOf":"2024-01-01","source":"none","rates":{"USD":0.044}}')
+    writeFileSync(localRatesFile, '{"asOf":"2024-01-01","source":"equal","rates":{"USD":0.044,"EUR":0.044}}')
     const alone = { ...engineOptions, key: undefined, synthetic: false, localRatesFile }
     const then = await openEngine({ ...alone, now: () => asOf * 1_000, log })
     const { premiumUsd, breakdown } = await then.quote(QuoteRequest.parse(upward))

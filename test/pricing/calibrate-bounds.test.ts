@@ -40,26 +40,62 @@ test('the first return with 60 before it can be a jump, and earlier ones cannot'
   expect([withJumpAt(59).jumps, withJumpAt(60).jumps]).toEqual([[], [1]])
 })
 
-test('a return is a jump above four deviations of the local volatility, to which it is clipped', () => {
+test('a return is a jump above four deviations of the local volatility, and one deviation takes its place', () => {
   // Neighbours of 1 % have a deviation of 1 % * sqrt(pi / 2).
   const limit = 4 * 0.01 * Math.sqrt(Math.PI / 2)
   const split = (last: number) => splitReturns([...Array.from({ length: 60 }, () => 0.01), last])
   expect(split(limit * 0.999).jumps).toEqual([])
   expect(split(limit * 1.001).jumps).toEqual([limit * 1.001])
-  expect(split(limit * 1.001).clipped.at(-1)).toBeCloseTo(limit, 12)
+  expect(split(-limit * 1.001).diffusive.at(-1)).toBeCloseTo(-limit / 4, 12)
 })
 
 test.each([
-  [499, 3, false],
-  [500, 2, false],
-  [500, 3, true],
-])('%i returns with %i jumps have jump parameters of their own: %s', (count, jumps, has) => {
-  const split = {
-    jumps: [0.1, 0.2, 0.3].slice(0, jumps),
-    clipped: Array.from({ length: count }, () => 0.01),
-    classified: count - 60,
-  }
-  expect(estimateJumps(split, tier.jumps) !== undefined).toBe(has)
+  [499, undefined],
+  [
+    500,
+    {
+      lambda: (3 + 1.5) / (440 / 252 + 1),
+      jumpMean: (3 * 0.2 + 1.5 * 0.01) / 4.5,
+      jumpStd: (3 * 0.1 + 1.5 * 0.025) / 4.5,
+    },
+  ],
+])('%i returns have jump parameters of their own: %j', (count, expected) => {
+  const found = estimateJumps(
+    { jumps: [0.1, 0.2, 0.3], classified: count - 60 },
+    { lambda: 1.5, jumpMean: 0.01, jumpStd: 0.025 },
+  )
+  for (const [name, value] of Object.entries(expected ?? {})) expect(found?.[name as 'lambda']).toBeCloseTo(value, 12)
+  expect(found === undefined).toBe(expected === undefined)
+})
+
+test('without a jump the size is that of the tier, with one jump the deviation is', () => {
+  const assumed = { lambda: 1.5, jumpMean: 0.01, jumpStd: 0.025 }
+  const estimate = (jumps: readonly number[]) => estimateJumps({ jumps, classified: 756 }, assumed)
+  expect(estimate([])).toEqual({ lambda: 1.5 / 4, jumpMean: 0.01, jumpStd: 0.025 })
+  expect(estimate([0.06])).toEqual({
+    ...{ lambda: 2.5 / 4, jumpStd: 0.025 },
+    jumpMean: expect.closeTo((0.06 + 1.5 * 0.01) / 2.5, 12),
+  })
+})
+
+test('many small jumps are hardly pulled to large ones of a tier', () => {
+  const small = Array.from({ length: 17 }, (_, at) => (at % 2 ? 0.01 : -0.01))
+  const found = estimateJumps({ jumps: small, classified: 756 }, { lambda: 0.75, jumpMean: 0.1, jumpStd: 0.12 })
+  expect(found?.jumpMean).toBeLessThan(0.004)
+  expect(found?.jumpStd).toBeLessThan(0.016)
+})
+
+test('of a rate that moves in steps only the largest eight a year are jumps, and the other steps stay returns', () => {
+  const steps = Array.from({ length: 60 + 252 }, (_, day) =>
+    day >= 60 && (day - 60) % 12 === 0 ? 0.01 + day / 1e5 : 0,
+  )
+  const { jumps, diffusive, capped } = splitReturns(steps)
+  const moves = steps.filter((r) => r !== 0)
+  expect([moves.length, capped]).toEqual([21, true])
+  expect(jumps).toEqual(moves.slice(-8))
+  expect(diffusive.filter((r) => r !== 0)).toEqual(moves.slice(0, 13))
+  expect(splitReturns(steps.slice(0, -120)).capped).toBe(true)
+  expect(splitReturns(steps.map((r, day) => (day % 60 === 0 ? r : 0))).capped).toBe(false)
 })
 
 const option: Option = { type: 'call', spot: 1, strike: 1.1, years: 1, sigma: 0.2, r: 0.03, q: 0.01 }

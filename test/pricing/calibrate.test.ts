@@ -113,10 +113,10 @@ describe('jump estimation', () => {
     expect(split.jumps).toEqual([...jumpDays.values()])
     expect(split.classified).toBe(695)
     for (const [day, r] of jumpy.entries()) {
-      const clipped = split.clipped[day] ?? Number.NaN
-      if (jumpDays.has(day)) expect(Math.abs(clipped)).toBeLessThan(0.035)
-      else expect(clipped).toBe(r)
-      expect(Math.sign(clipped)).toBe(Math.sign(r))
+      const kept = split.diffusive[day] ?? Number.NaN
+      if (jumpDays.has(day)) expect(Math.abs(kept)).toBeLessThan(0.035 / 4)
+      else expect(kept).toBe(r)
+      expect(Math.sign(kept)).toBe(Math.sign(r))
     }
   })
 
@@ -124,21 +124,22 @@ describe('jump estimation', () => {
     const mean = (0.06 - 0.05 + 0.08 + 0.05) / 4
     const deviation = Math.sqrt([0.06, -0.05, 0.08, 0.05].reduce((sum, r) => sum + (r - mean) ** 2, 0) / 3)
     const { lambda, jumpMean, jumpStd } = estimateJumps(split, tier.jumps) ?? tier.jumps
-    expect(lambda).toBeCloseTo((4 / 695) * 252, 12)
-    expect(jumpMean).toBeCloseTo((4 / 9) * mean + (5 / 9) * 0.01, 15)
-    expect(jumpStd).toBeCloseTo((4 / 9) * deviation + (5 / 9) * 0.025, 15)
+    // A year of the tier has 1.5 jumps.
+    const weight = 4 / (4 + 1.5)
+    expect(lambda).toBeCloseTo((4 + 1.5) / (695 / 252 + 1), 12)
+    expect(jumpMean).toBeCloseTo(weight * mean + (1 - weight) * 0.01, 15)
+    expect(jumpStd).toBeCloseTo(weight * deviation + (1 - weight) * 0.025, 15)
   })
 
-  test('jumps are not estimated from few returns or few jumps', () => {
+  test('jumps are not estimated from few returns', () => {
     expect(estimateJumps(splitReturns(jumpy.slice(0, 499)), tier.jumps)).toBeUndefined()
-    expect(estimateJumps(splitReturns(jumpy.slice(0, 640)), tier.jumps)).toBeDefined()
-    expect(estimateJumps(splitReturns(jumpy.slice(102)), tier.jumps)).toBeUndefined()
+    expect(estimateJumps(splitReturns(jumpy.slice(0, 500)), tier.jumps)).toBeDefined()
   })
 
   test('a pair has at most eight jumps a year', () => {
     const often = calm.map((r, day) => (day % 20 === 19 ? 0.05 : r))
-    expect(splitReturns(often).jumps.length).toBeGreaterThan(24)
-    expect(estimateJumps(splitReturns(often), tier.jumps)?.lambda).toBe(8)
+    expect(splitReturns(often)).toMatchObject({ jumps: { length: Math.ceil((8 * 695) / 252) }, capped: true })
+    expect(estimateJumps(splitReturns(often), tier.jumps)?.lambda).toBeLessThan(8)
   })
 
   test('the mean jump of the inverse pair has the opposite sign', () => {

@@ -186,3 +186,24 @@ describe('the scheduled calibration', () => {
     expect(append).not.toHaveBeenCalled()
   })
 })
+
+describe('a cross', () => {
+  const [cross, other] = ['EUR/JPY', 'JPY/EUR'].map((name) => historyOf(pairOf(name), { scale: 16 }))
+
+  it('is calibrated on its history, and a history only once', () => {
+    const calibrations = createCalibrations()
+    const found = calibrations.of(pairOf('EUR/JPY'), classOf('EUR/JPY'), cross)
+    expect(found).toMatchObject({ garchFrom: 'sample', lastClose: '2026-11-20', version: null })
+    expect(calibrations.of(pairOf('EUR/JPY'), classOf('EUR/JPY'), cross)).toBe(found)
+    const newer = historyOf(pairOf('EUR/JPY'), { scale: 16, until: '2026-11-21' })
+    expect(calibrations.of(pairOf('EUR/JPY'), classOf('EUR/JPY'), newer).lastClose).toBe('2026-11-21')
+    expect(calibrations.of(pairOf('JPY/EUR'), classOf('JPY/EUR'), other).garch).toEqual(found.garch)
+  })
+
+  it('that is a peg has the parameters of its tier', () => {
+    const peg = historyOf(pairOf('EUR/DKK'))
+    expect(createCalibrations().of(pairOf('EUR/DKK'), classOf('EUR/DKK'), peg)).toMatchObject({
+      ...{ garchFrom: 'tier', garch: tiers.pegged.garch, lastClose: null },
+    })
+  })
+})

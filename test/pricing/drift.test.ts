@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { empiricalDrift, parityDrift } from '../../src/pricing/drift.ts'
+import { currenciesWithout, empiricalDrift, parityDrift } from '../../src/pricing/drift.ts'
+import { readLocalRates } from '../../src/pricing/market/local-rates.ts'
 import type { History } from '../../src/pricing/market/market.ts'
 
 const pair = { base: 'USD', quote: 'GHS' }
@@ -31,6 +32,30 @@ describe('the drift of a history', () => {
       note: 'drift of the closes from 2025-11-20 to 2026-11-20',
     })
   })
+
+  const pegs = { asOf: '2026-11-01', source: 'desk', rates: { USD: 0.01, EUR: 0.03, SGD: 0.02 } }
+  it.each([
+    ['USD', 'AED', 0],
+    ['AED', 'EUR', 0.03 - 0.04],
+    ['EUR', 'XOF', 0],
+    ['SGD', 'BND', 0],
+  ])('a pegged currency of %s/%s without a rate has that of its anchor', (base, quote, mu) => {
+    const drift = parityDrift({ base, quote }, 0.04, pegs)
+    expect(drift).toMatchObject({ mu: expect.closeTo(mu, 15), localRates: { asOf: '2026-11-01' }, missingRate: null })
+  })
+
+  it('a pegged currency with a rate has its own', () => {
+    const table = { ...pegs, rates: { ...pegs.rates, AED: 0.05 } }
+    expect(parityDrift({ base: 'USD', quote: 'AED' }, 0.04, table).mu).toBeCloseTo(0.01, 15)
+  })
+
+  it('the bundled table has a rate for every currency of a tier that follows interest rates', async () => {
+    expect(currenciesWithout(await readLocalRates())).toEqual([])
+    const { rates, ...table } = await readLocalRates()
+    const { COP, ...others } = rates
+    expect(COP).toBe(0.0975)
+    expect(currenciesWithout({ ...table, rates: { ...others, USD: rates.USD } })).toEqual(['COP'])
+  })
 })
 
 describe('the drift of interest parity', () => {
@@ -44,7 +69,7 @@ describe('the drift of interest parity', () => {
       const drift = parityDrift({ base, quote }, 0.04, rates)
       expect(drift.mu).toBeCloseTo(mu, 12)
       expect(drift.qEffective).toBeCloseTo(0.04 - mu, 12)
-      expect(drift).toMatchObject({ q, localRates: { asOf: '2026-11-01' } })
+      expect(drift).toMatchObject({ q, localRates: { asOf: '2026-11-01' }, missingRate: null })
     },
   )
 
@@ -52,10 +77,10 @@ describe('the drift of interest parity', () => {
     ['TRY', 'USD', 'TRY'],
     ['USD', 'TRY', 'TRY'],
     ['TRY', 'XXX', 'TRY'],
-  ])('%s/%s without an interest rate has no drift and names %s', (base, quote, missing) => {
-    expect(parityDrift({ base, quote }, 0.04, rates)).toMatchObject({
-      ...{ mu: 0, q: 0.04, qEffective: 0.04, localRates: { missing } },
-      note: `no interest rate of ${missing} is configured, so drift is 0`,
+  ])('%s/%s without an interest rate has no drift and names %s', (base, quote, missingRate) => {
+    expect(parityDrift({ base, quote }, 0.04, rates)).toEqual({
+      ...{ mu: 0, q: 0.04, qEffective: 0.04, localRates: null, missingRate },
+      note: `no interest rate of ${missingRate} is configured, so drift is 0`,
     })
   })
 })

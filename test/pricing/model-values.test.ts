@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createModel, type PairModel } from '../../src/pricing/model.ts'
-import { deriveInputs, type Inputs, spotVolatility } from '../../src/pricing/quotes/inputs.ts'
+import { deriveInputs, type Inputs, spotVolatilities } from '../../src/pricing/quotes/inputs.ts'
 import { createQuoter } from '../../src/pricing/quotes/quote.ts'
 import { createValuer } from '../../src/pricing/quotes/values.ts'
 import { ewmaVolatility, logReturns } from '../../src/pricing/variance.ts'
@@ -17,10 +17,10 @@ const parameters = {
   garch: { alpha: 0.07, beta: 0.9, sigmaLongRun: 0.3 },
   ...{ garchFrom: 'sample', jumps: { lambda: 1, jumpMean: 0.1, jumpStd: 0.1 }, jumpsFrom: 'fit' },
 } as PairModel['parameters']
-const drift = { mu: 0.01, q: 0.02, qEffective: 0.03 } as PairModel['drift']
+const drift = { mu: 0.01, q: 0.02, qEffective: 0.03, localRates: null, missingRate: null, note: '' }
 const tier = { floor: 0.05 } as PairModel['tier']
-const sigmaRealizedRaw = spotVolatility(history)
-const inputs = deriveInputs({ sigmaRealizedRaw, parameters, tier, drift, r: 0.04, volMarkup: 1, tradingDays: 63 })
+const volatilities = spotVolatilities(history, parameters)
+const inputs = deriveInputs({ ...volatilities, parameters, tier, drift, r: 0.04, volMarkup: 1, tradingDays: 63 })
 const asOf = 1_800_000_000
 const range = {
   ...{ pair: 'USD/GHS', strike: '12000000', payoutCap: '13500000', initialRate: '11400000', strikeAbove: true },
@@ -76,6 +76,22 @@ test('the spot of a pair is that of the feed, and its volatility is of the last 
   expect([pair?.spot, pair?.inputsFor(0.25)?.jump.from]).toEqual([11_400_000n, 'fit'])
   const closes = history.closes.slice(-61).map(({ close }) => close)
   expect(inputs.sigmaRealizedRaw).toBe(ewmaVolatility(logReturns(closes)))
+})
+
+test('the forecast begins without the jumps of the newest returns, where the jumps of the pair are priced by themselves', () => {
+  const moves = Array.from({ length: 130 }, (_, day) => (day === 125 ? 0.08 : day % 2 ? 0.004 : -0.004))
+  const closes = [1]
+  for (const move of moves) closes.push((closes.at(-1) ?? 1) * Math.exp(move))
+  const found = (jumpsFrom: 'fit' | 'tier') =>
+    spotVolatilities({ closes: closes.map((close) => ({ date: '', close })) }, { jumpsFrom })
+  const raw = ewmaVolatility(moves)
+  expect(raw).toBeGreaterThan(0.2)
+  expect(found('tier')).toEqual({ sigmaRealizedRaw: expect.closeTo(raw, 12), sigma0: expect.closeTo(raw, 12) })
+  const others = moves.map((move) => (move === 0.08 ? 0.004 * Math.sqrt(Math.PI / 2) : move))
+  expect(found('fit')).toEqual({
+    sigmaRealizedRaw: expect.closeTo(raw, 12),
+    sigma0: expect.closeTo(ewmaVolatility(others), 10),
+  })
 })
 
 describe('a quote', () => {

@@ -54,6 +54,7 @@ const Breakdown = z.strictObject({
   initialRateFixed6: z.string(),
   strikeFixed6: z.string(),
   payoutCapFixed6: z.string(),
+  localRates: z.strictObject({ asOf: z.string(), stale: z.boolean() }).nullable(),
   usdRate: z.looseObject({ rate: z.number(), recordDate: z.string() }),
   spotSource: z.strictObject({ source: z.string(), date: z.string(), synthetic: z.boolean() }),
   history: z.strictObject({
@@ -122,10 +123,10 @@ const normal = (x: number): number => {
  * each n.
  */
 const byHand = (b: Breakdown): number => {
-  const { r, qEffective, sigmaRealizedRaw, volMarkup, volFloor, garch, jump } = b.inputs
+  const { r, qEffective, volMarkup, volFloor, garch, jump } = b.inputs
   const p = garch.alpha + garch.beta
   const decayed = (1 - p ** b.tradingDays) / (b.tradingDays * (1 - p))
-  const variance = garch.sigmaLongRun ** 2 + (sigmaRealizedRaw ** 2 - garch.sigmaLongRun ** 2) * decayed
+  const variance = garch.sigmaLongRun ** 2 + (garch.sigma0 ** 2 - garch.sigmaLongRun ** 2) * decayed
   const sigma = Math.max(volFloor, volMarkup * Math.sqrt(variance))
   const meanLog = jump.jumpMean + jump.jumpStd ** 2 / 2
   const kbar = Math.exp(meanLog) - 1
@@ -223,11 +224,22 @@ describe('drift and rates', () => {
     expect(pairClassification.notes).toContain('2026-11-01')
   })
 
-  test('a currency without a rate has no drift, and the breakdown states it', async () => {
-    const { inputs, pairClassification } = (await priced({ pair: 'USD/IDR', strike: 16_500, payoutCap: 18_000 }))
-      .breakdown
-    expect([inputs.mu, inputs.q, inputs.qEffective]).toEqual([0, 0.0425, 0.0425])
-    expect(pairClassification.notes).toContain('IDR')
+  test('a currency that needs a rate and has none is not quoted', async () => {
+    expect(await refusal({ pair: 'USD/PHP', strike: 60, payoutCap: 66 })).toBe(
+      'pair: unsupported pair USD/PHP: the engine has no interest rate of PHP; the operator adds it to ENGINE_LOCAL_RATES_FILE',
+    )
+  })
+
+  test('the breakdown has the date of the interest rates, and states when they are old', async () => {
+    const yen = { pair: 'USD/JPY', strike: 155, payoutCap: 170, expiryUnixSeconds: asOf + 200 * DAY }
+    const at = async (now: number) => {
+      const { localRates, pairClassification } = (await (await openQuoter({ now: () => now })).quote(yen)).breakdown
+      return [localRates, pairClassification.notes.includes('old interest rates')]
+    }
+    const end = Date.parse('2026-11-01T00:00:00Z') + 93 * DAY * 1_000
+    expect(await at(end - 1_000)).toEqual([{ asOf: '2026-11-01', stale: false }, false])
+    expect(await at(end)).toEqual([{ asOf: '2026-11-01', stale: true }, true])
+    expect((await priced()).breakdown.localRates).toBeNull()
   })
 })
 
@@ -237,11 +249,14 @@ describe('volatility', () => {
     expect(peg.pairClassification.tier).toBe('pegged')
     expect(peg.inputs.sigma).toBe(0.3)
     expect(peg.inputs.sigmaRealizedRaw).toBeCloseTo(0.001, 12)
+    expect(peg.pairClassification.notes).toMatch(
+      /; volatility is the floor of the tier, 30 %, above the forecast of \d\.\d %$/,
+    )
     calibrations.replace([])
     const short = (await priced({ expiryUnixSeconds: asOf + 2 * DAY, strike: 11.45, payoutCap: 11.9 })).breakdown
     expect(short.inputs.sigma).toBe(0.15)
     expect(short.inputs.garch.sigmaIntegrated).toBeLessThan(0.12)
-    expect([short.inputs.garch.from, short.calibration.lastClose]).toEqual(['tier', null])
+    expect([short.inputs.garch.from, short.calibration.lastClose]).toEqual(['sample', '2026-11-20'])
   })
 
   test('the volatility is multiplied by the tier’s markup', async () => {
@@ -254,6 +269,13 @@ describe('volatility', () => {
     expect(dear?.volMarkup).toBe(1.25)
     expect(dear?.sigma).toBeCloseTo(1.25 * (fair?.sigma ?? 0), 15)
     expect(dear?.sigmaRealizedRaw).toBe(fair?.sigmaRealizedRaw)
+  })
+
+  test('a markup that the floor makes void is named', async () => {
+    const { quote } = await openQuoter({ volMarkups: { pegged: 1.5 } })
+    const { inputs, pairClassification } = (await quote({ pair: 'USD/AED', strike: 3.7, payoutCap: 4.2 })).breakdown
+    expect([inputs.volMarkup, inputs.sigma]).toEqual([1.5, 0.3])
+    expect(pairClassification.notes).toContain(', so the markup of 1.5 has no effect')
   })
 })
 

@@ -83,11 +83,18 @@ const outcome = async (engine: Awaited<ReturnType<typeof openEngine>>, request: 
 }
 
 describe('signing in production', () => {
-  test('a quote is signed when all its rates are published and fresh, and not on missing interest rates', async () => {
-    const engine = await openEngine(production())
+  test('a quote is signed when all its rates are published and fresh, and refused without an interest rate', async () => {
+    const lines: string[] = []
+    const log = pino({}, { write: (line) => void lines.push(line) })
+    const engine = await openEngine({ ...production(), volMarkups: { pegged: 2 }, log })
     expect(await outcome(engine, cedi)).toBe('signed')
     expect(await outcome(engine, euro)).toBe('signed')
-    expect(await outcome(engine, lira)).toMatch(/interest rate of TRY/)
+    await expect(outcome(engine, lira)).rejects.toThrow('interest rate of TRY')
+    const warned = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 40)
+    expect(warned).toMatchObject([
+      { missing: expect.arrayContaining(['TRY', 'COP']), msg: expect.stringContaining('ENGINE_LOCAL_RATES_FILE') },
+      { tier: 'pegged', markup: 2, floor: 0.3, msg: expect.stringContaining('ENGINE_VOL_MARKUPS') },
+    ])
   })
 
   test('a quote on the fallback dollar rate is returned unsigned, with the reason', async () => {

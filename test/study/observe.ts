@@ -3,7 +3,7 @@ import { chanceOf, type Terms } from '../../src/pricing/backtest/ranges.ts'
 import { parsePair } from '../../src/pricing/pair.ts'
 import { fromSix } from '../../src/pricing/quotes/premium.ts'
 import type { Direction } from './grid.ts'
-import { decidedBy, priceGrid } from './price.ts'
+import { decidedBy, isJumpCapped, priceGrid } from './price.ts'
 import { openRates, RATE_CHOICES, type RateChoice } from './rates.ts'
 import type { Sums } from './sums.ts'
 
@@ -48,6 +48,7 @@ export const openStudy = async (): Promise<Study> => {
         for (const [index, modelOf] of models.entries()) {
           const [rates, model] = [RATE_CHOICES[index], await modelOf(name)]
           if (pair === undefined || rates === undefined || model?.spot === undefined) continue
+          const jumpCap = isJumpCapped(model)
           for (const horizon of horizons) {
             const settlement = past.settlementOf(pair, dayAfter(date, horizon))
             const years = horizon / 365
@@ -62,7 +63,7 @@ export const openStudy = async (): Promise<Study> => {
               spot: fromSix(model.spot),
               discount: Math.exp(-inputs.r * years),
               pit: chanceOf(terms, 'put', fromSix(settlement)),
-              decided: decidedBy(model, inputs),
+              decided: decidedBy(model, inputs, jumpCap),
               ranges: { upward: priceGrid(terms, 'upward'), downward: priceGrid(terms, 'downward') },
             })
           }

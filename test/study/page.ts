@@ -143,8 +143,7 @@ ${summaryOf(results)}
 
 _Fall_ and _rise_ are protection against a fall and against a rise of the riskier leg. _Set by the floor_ is the share of
 prices whose volatility is the tier's floor instead of the history's. _PIT_ is inside where the probabilities of the model
-agree with what happened. Crosses have no closes of their own: the engine divides two rates of the dollar, and prices with
-the parameters of the tier, without a calibration.
+agree with what happened. Crosses have no closes of their own: the engine divides two rates of the dollar.
 
 ![Payouts over premiums by tier and horizon](ratio.svg)
 
@@ -168,8 +167,8 @@ the parameters of the tier, without a calibration.
 The drift of developed, mainstream emerging and pegged pairs follows the interest rates of both currencies. The service
 has one table of them, dated ${about.ratesAsOf}, and no older one. Each figure therefore has two versions:
 
-- **Known:** on each date, only tables of that date or before. There is none, so the drift is 0, as in a quote for a
-  currency without a rate. This is the main version, because it uses no rate of a later day.
+- **Known:** on each date, only tables of that date or before. There is none, so the drift is 0. This is the
+  main version, because it uses no rate of a later day.
 - **With the table:** the drift follows the table of ${about.ratesAsOf} on every date. Most quotes could not have known it,
   and past rates differed. It shows how much the drift matters.
 

@@ -1,9 +1,10 @@
 import { chanceOf, outcomeOf, rangeAt, type Terms } from '../../src/pricing/backtest/ranges.ts'
-import { MAX_JUMPS_A_YEAR } from '../../src/pricing/calibrate/jumps.ts'
+import { splitReturns } from '../../src/pricing/calibrate/jumps.ts'
 import { MAX_EMPIRICAL_DRIFT } from '../../src/pricing/drift.ts'
 import type { PairModel } from '../../src/pricing/model.ts'
 import type { Inputs } from '../../src/pricing/quotes/inputs.ts'
 import { type FixedRange, fromSix } from '../../src/pricing/quotes/premium.ts'
+import { logReturns } from '../../src/pricing/variance.ts'
 import { type Direction, NOTIONAL, STRIKES, WIDTHS } from './grid.ts'
 import { noSums, type Sums } from './sums.ts'
 
@@ -42,9 +43,13 @@ export const priceGrid = (terms: Terms, direction: Direction): readonly Sums[] =
     return ranges.map((range) => priceRange(terms, range, chance))
   })
 
+/** Whether the history of a model has more candidates for jumps than are fitted. */
+export const isJumpCapped = ({ history, parameters }: PairModel): boolean =>
+  parameters.jumpsFrom === 'fit' && splitReturns(logReturns(history.closes.map(({ close }) => close))).capped
+
 /** Where a bound, and not the history, determined a value of the model. */
-export const decidedBy = ({ drift, parameters }: PairModel, { sigmaFrom }: Inputs) => ({
+export const decidedBy = ({ drift }: PairModel, { sigmaFrom }: Inputs, jumpCap: boolean) => ({
   floor: sigmaFrom === 'floor',
   driftCap: drift.localRates === null && Math.abs(drift.mu) === MAX_EMPIRICAL_DRIFT,
-  jumpCap: parameters.jumpsFrom === 'fit' && parameters.jumps.lambda === MAX_JUMPS_A_YEAR,
+  jumpCap,
 })

@@ -24,15 +24,20 @@ const mainstream = { alpha: 0.07, beta: 0.9, longRun: 0.12, jumps: 1.5, mean: 0.
 const pegged = { alpha: 0.05, beta: 0.9, longRun: 0.05, jumps: 0.1, mean: 0.1, deviation: 0.1, floor: 0.3 }
 const frontier = { alpha: 0.12, beta: 0.83, longRun: 0.17, jumps: 0.75, mean: 0.1, deviation: 0.12, floor: 0.15 }
 
-/** In each of these pairs the riskier leg is the second, so that the tier's mean jump has its own sign. */
-export const recomputed: Readonly<Record<string, Tier & { readonly kind: 'tier' | 'fitted' | 'closes' }>> = {
-  'USD/HKD': { ...pegged, kind: 'tier' },
-  'EUR/DKK': { ...pegged, kind: 'tier' },
-  'SGD/MYR': { ...mainstream, kind: 'tier' },
-  'EUR/JPY': { ...developed, kind: 'tier' },
-  'EUR/INR': { ...mainstream, kind: 'tier' },
-  'INR/LKR': { ...frontier, kind: 'closes' },
-  'USD/JPY': { ...developed, kind: 'fitted' },
+type Recipe = Tier & { readonly isFitted: boolean; readonly drift: 'rates' | 'closes' }
+
+/**
+ * In each of these pairs the riskier leg is the second, so that the tier's mean jump has its own sign; EUR/JPY has no
+ * riskier leg, and its tier no mean jump.
+ */
+export const recomputed: Readonly<Record<string, Recipe>> = {
+  'USD/HKD': { ...pegged, isFitted: false, drift: 'rates' },
+  'EUR/DKK': { ...pegged, isFitted: false, drift: 'rates' },
+  'SGD/MYR': { ...mainstream, isFitted: true, drift: 'rates' },
+  'EUR/JPY': { ...developed, isFitted: true, drift: 'rates' },
+  'EUR/INR': { ...mainstream, isFitted: true, drift: 'rates' },
+  'INR/LKR': { ...frontier, isFitted: true, drift: 'closes' },
+  'USD/JPY': { ...developed, isFitted: true, drift: 'rates' },
 }
 
 const perDollar: Readonly<Record<string, string>> = {
@@ -177,30 +182,43 @@ const likeliest = (returns: readonly number[]): readonly [alpha: number, beta: n
   return least < squares.length && alpha + beta <= 0.999 ? [alpha, beta] : undefined
 }
 
-/** The tier's parameters, replaced by what the returns of three years determine. */
-const calibrated = (returns: readonly number[], tier: Tier): Tier => {
-  const jumps: number[] = []
-  const clipped = returns.map((r, index) => {
-    if (index < 60) return r
+/** The jumps among returns, and all returns with one deviation of the 60 before in the place of each jump. */
+const withoutJumps = (returns: readonly number[]): { readonly jumps: number[]; readonly others: number[] } => {
+  const deviations = returns.map((_, index) => {
     const before = returns.slice(index - 60, index).map(Math.abs)
-    const limit = 4 * Math.sqrt((Math.PI / 2) * mean(before.slice(1).map((size, i) => size * (before[i] ?? 0))))
-    if (Math.abs(r) <= limit) return r
-    jumps.push(r)
-    return Math.sign(r) * limit
+    return Math.sqrt((Math.PI / 2) * mean(before.slice(1).map((size, i) => size * (before[i] ?? 0))))
   })
-  const weights = likeliest(clipped)
-  const longRun = Math.sqrt(252 * mean(clipped.map((r) => r * r)))
-  const garch = weights === undefined ? { longRun } : { alpha: weights[0], beta: weights[1], longRun }
-  if (returns.length < 500 || jumps.length < 3) return { ...tier, ...garch }
-  const average = mean(jumps)
-  const spread = Math.sqrt(jumps.reduce((sum, jump) => sum + (jump - average) ** 2, 0) / (jumps.length - 1))
-  const own = jumps.length / (jumps.length + 5)
+  const found = [...returns.keys()].filter(
+    (index) => index >= 60 && Math.abs(returns[index] ?? 0) > 4 * (deviations[index] ?? 0),
+  )
+  found.sort((a, b) => Math.abs(returns[b] ?? 0) - Math.abs(returns[a] ?? 0))
+  const others = [...returns]
+  const jumps = found.slice(0, Math.ceil((8 * (returns.length - 60)) / 252)).map((index) => {
+    const jump = returns[index] ?? 0
+    others[index] = jump > 0 ? (deviations[index] ?? 0) : -(deviations[index] ?? 0)
+    return jump
+  })
+  return { jumps, others }
+}
+
+/** The tier's parameters, replaced by what at least 500 returns determine. */
+const calibrated = (returns: readonly number[], tier: Tier): Tier => {
+  const { jumps, others } = withoutJumps(returns)
+  const weights = likeliest(others)
+  const longRun = Math.sqrt(252 * mean(others.map((r) => r * r)))
+  const [alpha, beta] = weights ?? [tier.alpha, tier.beta]
+  // A year of the tier's jumps counts like observed ones.
+  const all = jumps.length + tier.jumps
+  const average = jumps.length === 0 ? tier.mean : mean(jumps)
+  const spread =
+    jumps.length < 2
+      ? tier.deviation
+      : Math.sqrt(jumps.reduce((sum, jump) => sum + (jump - average) ** 2, 0) / (jumps.length - 1))
   return {
-    ...tier,
-    ...garch,
-    jumps: Math.min(8, jumps.length / ((returns.length - 60) / 252)),
-    mean: own * average + (1 - own) * tier.mean,
-    deviation: own * spread + (1 - own) * tier.deviation,
+    ...{ alpha, beta, longRun, floor: tier.floor },
+    jumps: all / ((returns.length - 60) / 252 + 1),
+    mean: (jumps.length * average + tier.jumps * tier.mean) / all,
+    deviation: (jumps.length * spread + tier.jumps * tier.deviation) / all,
   }
 }
 
@@ -230,14 +248,15 @@ const monthEnds = days.filter(
   (day, index) => day >= '1990' && day < lastDay && day.slice(0, 7) !== days[index + 1]?.slice(0, 7),
 )
 
-const driftOf = (kind: string, rates: 'known' | 'shipped', pair: string, closes: Closes): number => {
+const driftOf = (kind: Recipe['drift'], rates: 'known' | 'shipped', pair: string, closes: Closes): number => {
   const [base = '', quote = ''] = pair.split('/')
   const [first, last] = [closes[0], closes.at(-1)]
   if (kind === 'closes' && first !== undefined && last !== undefined) {
     const change = Math.log(last[1] / first[1]) / (daysFrom(first[0], last[0]) / 365)
     return Math.min(Math.max(change, -0.5), 0.5)
   }
-  const table: Readonly<Record<string, number>> = localRates.rates
+  // The rate of a peg is that of its anchor.
+  const table: Readonly<Record<string, number>> = { HKD: localRates.rates.USD, ...localRates.rates }
   const [ofBase, ofQuote] = [table[base], table[quote]]
   return rates === 'known' || ofBase === undefined || ofQuote === undefined ? 0 : ofQuote - ofBase
 }
@@ -319,10 +338,11 @@ export const recompute = (pair: string, into: Recomputed): void => {
     if (closes.length < 501 || last === undefined || daysFrom(last[0], date) > 7) continue
     if (daysFrom(closes.at(-30)?.[0] ?? '', last[0]) >= 90) continue
     const returns = closes.slice(1).map(([, close], index) => Math.log(close / (closes[index]?.[1] ?? 0)))
-    const recent = returns.slice(-60).reverse()
+    const latest = returns.slice(-120)
+    const recent = (tier.isFitted ? withoutJumps(latest).others : latest).slice(-60).reverse()
     const weight = recent.map((_, index) => 0.94 ** index)
     const now = (252 * mean(recent.map((x, index) => x * x * (weight[index] ?? 0)))) / mean(weight)
-    const parameters = tier.kind === 'fitted' ? calibrated(returns, tier) : tier
+    const parameters = tier.isFitted ? calibrated(returns, tier) : tier
     const longRun = parameters.longRun ** 2
     const persistence = parameters.alpha + parameters.beta
     for (const horizon of horizons) {
@@ -333,7 +353,7 @@ export const recompute = (pair: string, into: Recomputed): void => {
       const end = six(whole.get(settled) ?? 0)
       const cells = new Map<number, Priced>()
       for (const rates of ['known', 'shipped'] as const) {
-        const drift = driftOf(tier.kind, rates, pair, closes)
+        const drift = driftOf(tier.drift, rates, pair, closes)
         const sigma = Math.max(tier.floor, Math.sqrt(variance))
         const model = { ...parameters, spot: six(last[1]) / 1e6, sigma, drift, years: horizon / 365 }
         const priced = cells.get(drift) ?? price(model, end)

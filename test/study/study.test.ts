@@ -36,7 +36,7 @@ test('more than 100 cells equal what plain formulas give from the closes', () =>
   }
   for (const cell of cells) {
     // Another search for the likeliest variance ends a little elsewhere, which can make a quote of a refusal.
-    const fitted = recomputed[cell.pair]?.kind === 'fitted' ? 3e-3 : 0
+    const fitted = recomputed[cell.pair]?.isFitted ? 3e-3 : 0
     const discount = Math.exp((-0.044 * cell.horizon) / 365)
     for (const direction of ['upward', 'downward'] as const) {
       const key = `${keyOf(cell)} ${direction}`

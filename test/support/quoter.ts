@@ -56,6 +56,7 @@ const sources: readonly Source[] = [
       ['USD/BRL', closesWith(5.4, 0.14, 0)] as const,
       ['USD/AED', closesWith(3.6725, 0.001, 0)] as const,
       ['USD/IDR', closesWith(16_000, 0.07, 0)] as const,
+      ['USD/PHP', closesWith(58, 0.07, 0)] as const,
       ['USD/PLN', closesWith(3.7, 0.1, 0, 29)] as const,
       ['USD/VES', closesWith(200, 0.1, 0)] as const,
     ].map(([name, closes]) => ({ pair: parsePair(name) ?? { base: '', quote: '' }, closes })),
@@ -83,7 +84,7 @@ const sources: readonly Source[] = [
 const localRates: LocalRates = {
   asOf: '2026-11-01',
   source: 'test',
-  rates: { USD: 0.04, EUR: 0.02, JPY: 0.005, GBP: 0.04, BRL: 0.12, AED: 0.041 },
+  rates: { USD: 0.04, EUR: 0.02, JPY: 0.005, GBP: 0.04, BRL: 0.12, AED: 0.041, IDR: 0.06 },
 }
 
 /** The quoter on the rates above, USD at 4.25 % and GHS calibrated as in the worked example. */

@@ -44,8 +44,7 @@ const calibrateGarch = (returns: readonly number[], tier: Garch): Pick<Calibrati
 
 /**
  * The parameters of a pair from its daily log returns, oldest first. Parameters that the history is too short or too
- * irregular to estimate come from the tier. Jumps are clipped before the variance is fitted, so that no move is priced
- * twice.
+ * irregular to estimate come from the tier. The variance is fitted without jumps, so that no move is priced twice.
  */
 export const calibrate = (
   returns: readonly number[],
@@ -54,7 +53,7 @@ export const calibrate = (
   const split = splitReturns(returns)
   const jumps = estimateJumps(split, tier.jumps)
   return {
-    ...calibrateGarch(split.clipped, tier.garch),
+    ...calibrateGarch(split.diffusive, tier.garch),
     jumps: jumps ?? tier.jumps,
     jumpsFrom: jumps === undefined ? 'tier' : 'fit',
   }

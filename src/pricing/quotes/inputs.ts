@@ -1,14 +1,15 @@
+import { splitReturns } from '../calibrate/jumps.ts'
 import type { Parameters } from '../calibrations.ts'
 import type { Drift } from '../drift.ts'
 import type { History } from '../market/market.ts'
 import type { Tier } from '../tiers.ts'
 import { averageVariance, ewmaVolatility, kernelSigma, logReturns, type VarianceForecast } from '../variance.ts'
 
-/** Number of closes in the spot volatility: 60 returns. */
-const SPOT_CLOSES = 61
+/** Number of returns in the spot volatility. */
+const SPOT_RETURNS = 60
 
 /** The kernel's inputs and the values they derive from; rates and volatilities are annual fractions. */
-export type Inputs = Omit<Drift, 'note' | 'localRates'> & {
+export type Inputs = Omit<Drift, 'note' | 'localRates' | 'missingRate'> & {
   /** The dollar's rate, used for discounting. */
   readonly r: number
   /** The kernel's volatility: `volMarkup` times `garch.sigmaIntegrated`, at least `volFloor`. */
@@ -43,8 +44,9 @@ export const horizonSigma = (
 
 /** What a pair's inputs follow from, the same for every horizon. */
 export type Basis = {
-  /** The spot volatility of the closes. */
+  /** The spot volatility of the closes, and what the forecast begins with. */
   readonly sigmaRealizedRaw: number
+  readonly sigma0: number
   readonly parameters: Parameters
   readonly tier: Tier
   readonly drift: Drift
@@ -52,16 +54,26 @@ export type Basis = {
   readonly volMarkup: number
 }
 
-/** The annual volatility of the newest closes. */
-export const spotVolatility = ({ closes }: Pick<History, 'closes'>): number =>
-  ewmaVolatility(logReturns(closes.slice(-SPOT_CLOSES).map(({ close }) => close)))
+/**
+ * The annual volatility of the newest returns, and what the forecast begins with: the same without jumps, where the
+ * jumps of the pair are priced by themselves. A return is judged by those before it, so that twice as many are read.
+ */
+export const spotVolatilities = (
+  { closes }: Pick<History, 'closes'>,
+  { jumpsFrom }: Pick<Parameters, 'jumpsFrom'>,
+): Pick<Basis, 'sigmaRealizedRaw' | 'sigma0'> => {
+  const returns = logReturns(closes.slice(-2 * SPOT_RETURNS - 1).map(({ close }) => close))
+  const sigmaRealizedRaw = ewmaVolatility(returns)
+  const sigma0 = jumpsFrom === 'fit' ? ewmaVolatility(splitReturns(returns).diffusive) : sigmaRealizedRaw
+  return { sigmaRealizedRaw, sigma0 }
+}
 
 /** The kernel's inputs for a horizon in trading days. */
 export const deriveInputs = (from: Basis & { readonly tradingDays: number }): Inputs => {
-  const { sigmaRealizedRaw, parameters, tier, r, volMarkup, tradingDays } = from
+  const { sigmaRealizedRaw, sigma0, parameters, tier, r, volMarkup, tradingDays } = from
   const { mu, q, qEffective } = from.drift
   const { alpha, beta, sigmaLongRun } = parameters.garch
-  const forecast = { sigma0: sigmaRealizedRaw, sigmaLongRun, persistence: alpha + beta }
+  const forecast = { sigma0, sigmaLongRun, persistence: alpha + beta }
   const { sigmaIntegrated, sigma } = horizonSigma(forecast, { floor: tier.floor, volMarkup }, tradingDays)
   return {
     r,

@@ -1,12 +1,11 @@
-import type { Drift } from '../drift.ts'
 import { driftFault, usdRateFault } from '../freshness.ts'
 import { spreadPrice } from '../kernel/spread.ts'
 import type { History } from '../market/market.ts'
-import type { UsdRate } from '../market/usd-rate.ts'
 import type { Quote, QuoteRequest } from '../messages.ts'
 import { type Model, type PairModel, yearsBetween } from '../model.ts'
 import { studyOf } from '../study.ts'
 import { TRADING_DAYS } from '../variance.ts'
+import type { Inputs } from './inputs.ts'
 import {
   amountsDown,
   fromSix,
@@ -33,11 +32,27 @@ export type QuoterOptions = {
   readonly now: () => number
 }
 
+/** What the tier's floor replaces, and that a markup has no effect below it. */
+const floorNote = ({ volFloor, volMarkup, garch }: Inputs): string => {
+  const percent = (share: number): string => `${Number((100 * share).toFixed(1))} %`
+  const marked = volMarkup === 1 ? '' : `, so the markup of ${volMarkup} has no effect`
+  return `volatility is the floor of the tier, ${percent(volFloor)}, above the forecast of ${percent(garch.sigmaIntegrated)}${marked}`
+}
+
 const isSynthetic = (history: History): boolean => history.synthetic || history.spot.synthetic
 
-const notesOf = (drift: Drift, usd: UsdRate, history: History, stale: boolean, premiumRate: bigint): string =>
+type Remarks = Pick<PairModel, 'drift' | 'usd' | 'history' | 'stale'> & {
+  readonly inputs: Inputs
+  /** True where the drift follows interest rates that are too old to sign a quote on. */
+  readonly oldRates: boolean
+  readonly premiumRate: bigint
+}
+
+const notesOf = ({ drift, usd, history, stale, inputs, oldRates, premiumRate }: Remarks): string =>
   [
     drift.note,
+    ...(oldRates ? ['old interest rates'] : []),
+    ...(inputs.sigmaFrom === 'floor' ? [floorNote(inputs)] : []),
     ...(usd.fallback ? [`the USD rate is the configured fallback of ${usd.recordDate}`] : []),
     ...(isSynthetic(history) ? ['synthetic rates: generated, not market data'] : []),
     ...(stale ? [`stale history, last close ${history.last.date}: never signed`] : []),
@@ -103,6 +118,7 @@ export const createQuoter = (options: QuoterOptions): ((request: QuoteRequest) =
     const { premium, maxPayout } = amountsDown(range, premiumRate, notional)
 
     const fault = faultOf(priced)
+    const oldRates = driftFault(drift, now()) !== null
     const { attestation, details } = await sign(request, { range, premiumRate, asOf, fault })
     return {
       premiumRate: fromSix(premiumRate),
@@ -124,7 +140,7 @@ export const createQuoter = (options: QuoterOptions): ((request: QuoteRequest) =
         pairClassification: {
           tier: priced.tierName,
           useEmpiricalDrift: tier.useEmpiricalDrift,
-          notes: notesOf(drift, usd, history, stale, premiumRate),
+          notes: notesOf({ drift, usd, history, stale, inputs, oldRates, premiumRate }),
         },
         inputs,
         ...studyOf({ ...request, days: 365 * years, synthetic: isSynthetic(history) }),
@@ -139,6 +155,7 @@ export const createQuoter = (options: QuoterOptions): ((request: QuoteRequest) =
         strikeFixed6: String(range.strike),
         payoutCapFixed6: String(range.payoutCap),
         usdRate: usd,
+        localRates: drift.localRates && { ...drift.localRates, stale: oldRates },
         spotSource: { source: history.spot.source, date: history.spot.date, synthetic: history.spot.synthetic },
         history: {
           source: history.source,

@@ -15,9 +15,15 @@ export const checkExpiry = ({ expiryUnixSeconds }: QuoteRequest, asOf: number): 
   if (expiryUnixSeconds <= asOf) throw refuse('expiryUnixSeconds', 'the expiry has passed')
 }
 
-/** Returns the model of the pair. Throws without one. */
+/** Returns the model of the pair. Throws without one, and where its drift needs an interest rate that is missing. */
 export const checkPair = ({ pair }: QuoteRequest, model: PairModel | undefined): PairModel => {
   if (model === undefined) throw refuse('pair', `unsupported pair ${pair}: no history of at least 30 closes in 90 days`)
+  const { missingRate } = model.drift
+  if (missingRate !== null)
+    throw refuse(
+      'pair',
+      `unsupported pair ${pair}: the engine has no interest rate of ${missingRate}; the operator adds it to ENGINE_LOCAL_RATES_FILE`,
+    )
   return model
 }
 

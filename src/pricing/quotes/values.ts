@@ -1,3 +1,4 @@
+import { setImmediate as breathe } from 'node:timers/promises'
 import { type Range, width } from '../../protocol/payoff.ts'
 import { digitalPrice, spreadPrice } from '../kernel/spread.ts'
 import type { RangeValue, ValueRange, Values, ValuesRequest } from '../messages.ts'
@@ -30,7 +31,7 @@ const moveValue = (range: Range, { spot, inputsFor }: PairModel, years: number):
 
 const rangeValue = (asked: ValueRange, model: PairModel | undefined, asOf: number): RangeValue => {
   if (asked.expiryUnixSeconds <= asOf) return { reason: 'expired' }
-  if (model?.spot === undefined) return { reason: 'unsupported_pair' }
+  if (model?.spot === undefined || model.drift.missingRate !== null) return { reason: 'unsupported_pair' }
   const range = rangeOf(asked)
   const value = canPay(range) ? moveValue(range, model, yearsBetween(asOf, asked.expiryUnixSeconds)) : undefined
   if (value === undefined) return { reason: 'unsupported_terms' }
@@ -54,6 +55,11 @@ export const createValuer =
   async ({ ranges }: ValuesRequest): Promise<Values> => {
     const asOf = Math.floor(now() / 1_000)
     const names = [...new Set(ranges.map(({ pair }) => pair))]
-    const models = new Map(await Promise.all(names.map(async (name) => [name, await model(name)] as const)))
+    const models = new Map<string, PairModel | undefined>()
+    for (const name of names) {
+      models.set(name, await model(name))
+      // A model may calibrate a cross.
+      await breathe()
+    }
     return { asOf, values: ranges.map((range) => rangeValue(range, models.get(range.pair), asOf)) }
   }
