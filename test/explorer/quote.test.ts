@@ -12,8 +12,10 @@ import {
   firstRange,
   keyText,
   quoteFields,
+  spotRequest,
 } from '../../explorer/src/quote/range.ts'
 import { createChainTimes } from '../../src/pricing/chain-times.ts'
+import { openQuoter, quotingTime } from '../support/quoter.ts'
 
 type Schema = { readonly properties?: Readonly<Record<string, Schema>> }
 
@@ -36,6 +38,15 @@ describe('a quote', () => {
     expect('read' in filled && chartRange(filled.read, 18.456_789_4)).toEqual({
       ...{ strike: 19_200_000n, payoutCap: 18_000_000n, initialRate: 18_456_789n, strikeAbove: false },
     })
+  })
+
+  it('learns the rate of today of every pair that the engine quotes', async () => {
+    const quoter = await openQuoter()
+    const rates = { 'USD/IDR': 16_000, 'USD/NGN': 1_450, 'EUR/USD': 1.1, 'USD/EUR': 0.909_091, 'JPY/USD': 0.006_667 }
+    for (const [pair, rate] of Object.entries(rates)) {
+      const { breakdown } = await quoter.quote(spotRequest(pair, firstExpiry(quotingTime / 1_000)))
+      expect([pair, breakdown.spot]).toEqual([pair, rate])
+    }
   })
 
   it('begins with a range in its direction from the rate of today', () => {

@@ -27,9 +27,12 @@ export const firstRange = (
 /** Noon of the day that is 90 days after a time, in Unix seconds. */
 export const firstExpiry = (now: number): number => Math.floor(now / DAY + 90) * DAY + DAY / 2
 
-/** A request of which only the rate of today is used: the engine returns it with every price. */
+/**
+ * A request of which only the rate of today is used: the engine returns it with every price. It sells this range at all
+ * rates from 0.005 to 100,000: the payout is nearly certain, and at most 100 times the premium.
+ */
 export const spotRequest = (pair: string, expiryUnixSeconds: number) => ({
-  ...{ pair, strike: 1, payoutCap: 2, expiryUnixSeconds, notional: 1, strikeAbove: true },
+  ...{ pair, strike: 0.000_001, payoutCap: 0.5, expiryUnixSeconds, notional: 1, strikeAbove: true },
 })
 
 /** The fields of a quote. */
