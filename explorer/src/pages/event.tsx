@@ -10,6 +10,7 @@ import { EventRows } from '../parts/event-rows.tsx'
 import { stateOf } from '../parts/events-table.tsx'
 import { type Fact, Facts, Pill } from '../parts/facts.tsx'
 import { DepositsTable, PositionsTable } from '../parts/holdings.tsx'
+import { EventPast } from '../parts/past.tsx'
 import { Empty, Read } from '../parts/state.tsx'
 import { useTitle } from '../parts/title.ts'
 import { Account, Rate, Time, Transaction } from '../parts/values.tsx'
@@ -103,6 +104,7 @@ const Page = ({ event }: Of) => {
         {outcome === '' ? <Calculator event={event} /> : <Result event={event} />}
         <Pool event={event} />
       </div>
+      {outcome === '' && <EventPast event={event} />}
       <div class="columns">
         <section class="card">
           <h2>Terms</h2>

@@ -10,11 +10,13 @@ import { useApi, usePost, useSettled } from '../api/queries.ts'
 import { payoffOf } from '../charts/payoff.ts'
 import { PayoffChart } from '../charts/payoff-chart.tsx'
 import { Pill, Tile } from '../parts/facts.tsx'
+import { Past, pastPricesUrl } from '../parts/past.tsx'
 import { Empty, Loading, Problem, Read } from '../parts/state.tsx'
 import { Amount, Rate } from '../parts/values.tsx'
 import { Breakdown } from '../quote/breakdown.tsx'
 import { unsignedText } from '../quote/engine-values.ts'
 import { cautions, chartRange, createLink, firstExpiry, firstRange, quoteFields, spotRequest } from '../quote/range.ts'
+import { studyText } from '../quote/study.ts'
 import { exactShare } from '../text/amount.ts'
 import { timeText } from '../text/time.ts'
 import { useSession } from '../wallet/session.ts'
@@ -49,6 +51,16 @@ const Signature = ({ quote, isConnected }: { readonly quote: Quote; readonly isC
           </button>
         </>
       )}
+    </p>
+  )
+}
+
+/** What ranges like that of the quote paid in the past. */
+const Study = ({ breakdown }: Pick<Quote, 'breakdown'>) => {
+  const text = studyText(breakdown)
+  return text === undefined ? null : (
+    <p>
+      <Pill>past</Pill> {text} {breakdown.study != null && <a href={pastPricesUrl}>About past prices</a>}
     </p>
   )
 }
@@ -212,6 +224,7 @@ export const QuotePage = () => {
           ) : quote !== undefined && settled.read !== null && chain !== undefined ? (
             <>
               <Price quote={quote} read={settled.read} chainId={chain.chainId} />
+              <Study breakdown={quote.breakdown} />
               <Signature quote={quote} isConnected={creator !== undefined} />
               {cautions(quote.breakdown).map((text) => (
                 <p key={text} class="caution">
@@ -228,6 +241,7 @@ export const QuotePage = () => {
           )}
         </section>
       </div>
+      {quote !== undefined && settled.read !== null && <Past terms={rangeOf(settled.read, USD.decimals)} token={USD} />}
       {quote !== undefined && (
         <section class="card">
           <h2>How it is priced</h2>

@@ -69,6 +69,12 @@ export const numbersText = (values: readonly (number | null)[]): ((value: number
     ? (value) => grouped(value.toFixed(0), 0)
     : (value) => toCents(value.toFixed(6))
 
+/** A ratio with two decimals, or with two significant digits below 0.01: `0.92`, `0.0091`. */
+export const ratioText = (ratio: number): string => {
+  if (ratio === 0 || ratio >= 0.01) return ratio === 0 ? '0' : ratio.toFixed(2)
+  return ratio < 0.0001 ? 'less than 0.0001' : `${Number(ratio.toPrecision(2))}`
+}
+
 /** An amount of coins in wei with four significant digits: `0.0005852`. */
 export const weiText = (wei: bigint): string => {
   const [whole = '', fraction = ''] = formatAmount(wei, 18).split('.')

@@ -23,6 +23,14 @@ export const dayText = (seconds: number): string => day.format(seconds * 1_000)
 /** Unix seconds as a day: `3 Mar 2027`. */
 export const dateText = (seconds: number): string => date.format(seconds * 1_000)
 
+/** A date YYYY-MM-DD as a day: `3 Mar 2027`. */
+export const dayOf = (text: string): string => dateText(Date.parse(text) / 1_000)
+
+const month = new Intl.DateTimeFormat('en-GB', { month: 'short', year: 'numeric', timeZone: 'UTC' })
+
+/** A date YYYY-MM-DD as its month: `Mar 2027`. */
+export const monthText = (text: string): string => month.format(Date.parse(text))
+
 /** Unix seconds as a minute of UTC: `3 Mar 2027, 14:05 UTC`. */
 export const timeText = (seconds: number): string => `${minute.format(seconds * 1_000)} UTC`
 

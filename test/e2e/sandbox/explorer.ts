@@ -1,3 +1,4 @@
+import type { Schemas } from 'fx-protection-client'
 import type { Page } from 'puppeteer-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createAccounts } from '../../../src/sandbox/story/accounts.ts'
@@ -271,6 +272,73 @@ describe('the explorer', () => {
     await expect.poll(labelColour, { timeout: 10_000 }).toEqual([0x5a, 0x66, 0x75])
     await tab.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'dark' }])
     await expect.poll(labelColour, { timeout: 10_000 }).toEqual([0x9a, 0xa6, 0xb4])
+    await tab.close()
+  })
+
+  test('the past prices of a quote are asked for by a button, wait for the engine, and are those of the API', async () => {
+    const tab = await newTab()
+    tab.on('pageerror', (error) => complaints.push(String(error)))
+    await tab.setViewport({ width: 360, height: 900 })
+    await tab.setRequestInterception(true)
+    let asked = 0
+    tab.on('request', (request) => {
+      if (!request.url().endsWith('/v1/pricing/backtest')) return void request.continue()
+      asked += 1
+      if (asked > 1) return void request.continue()
+      const message = 'the history of AUD/USD is being calibrated: retry after 2 s'
+      const body = JSON.stringify({ error: { code: 'service_unavailable', message } })
+      void request.respond({ status: 503, headers: { 'retry-after': '2' }, contentType: 'application/json', body })
+    })
+    const answerOf = async (path: string) =>
+      (await (await tab.waitForResponse((it) => it.url().endsWith(path) && it.ok(), { timeout: 120_000 })).json()).data
+    const quoted = answerOf('/v1/pricing/quote')
+    await tab.goto(`${sandbox.url}/explorer/quote?underlying=AUD/USD&strike=0.67&payoutCap=0.73`)
+    const { study } = (await quoted).breakdown
+    await sees(tab, `paid ${study.ratio.toFixed(2)} for each 1 of premium in ${study.dates} months`)
+    await control(tab, 'button', 'Look at the past')
+    expect(asked).toBe(0)
+
+    const answer = answerOf('/v1/pricing/backtest')
+    await press(tab, 'Look at the past')
+    await sees(tab, 'The history of AUD/USD is being prepared')
+    const { summary, series }: Schemas['Backtest'] = await answer
+    await tab.locator('.years tr[data-year]').wait()
+    const shown = await tab.$$eval('.years tr[data-year]', (rows) =>
+      rows.map((row) => [
+        Number(row.getAttribute('data-year')),
+        ...[...row.querySelectorAll('[data-value]')].map((cell) => Number(cell.getAttribute('data-value'))),
+      ]),
+    )
+    const yearOf = ({ date }: (typeof series)[number]): number => Number(date.slice(0, 4))
+    const sum = (amounts: readonly (number | null)[]) =>
+      Math.round(amounts.reduce<number>((all, amount) => all + (amount ?? 0), 0) * 1e6)
+    const years = [...new Set(series.map(yearOf))].map((year) => {
+      const months = series.filter((month) => yearOf(month) === year)
+      const amounts = [sum(months.map((it) => it.premiumUsd)), sum(months.map((it) => it.payoutUsd))]
+      return [year, ...amounts, months.filter((it) => it.paid !== null).length, months.filter((it) => it.paid).length]
+    })
+    expect(shown).toEqual(years)
+    expect(shown.length).toBeGreaterThan(30)
+    expect(await tab.$$('.years rect.payout')).toHaveLength(shown.length)
+    await sees(tab, `(${summary.dates} months)`)
+    await sees(tab, `that is ${summary.ratio?.toFixed(2)} for each 1 of premium.`)
+    expect(await inspectPage(tab)).toEqual({ tooWide: false, violations: [] })
+
+    // Other terms are not asked for by themselves.
+    const before = asked
+    await replace(tab, 'Notional', '20000')
+    await control(tab, 'button', 'Look at the past')
+    await control(tab, 'link', 'Create an event with these terms')
+    expect([asked, await tab.$$('.years')]).toEqual([before, []])
+    await tab.close()
+  })
+
+  test('an event without past prices has the reason', async () => {
+    const tab = await openTab(`/explorer/event/${chainId}/13`)
+    await press(tab, 'Look at the past')
+    await sees(tab, 'There are no past prices of this pair')
+    await tab.goto(`${sandbox.url}/explorer/event/${chainId}/11`)
+    await sees(tab, 'This event pays all or nothing.')
     await tab.close()
   })
 
