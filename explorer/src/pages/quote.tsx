@@ -241,7 +241,9 @@ export const QuotePage = () => {
           )}
         </section>
       </div>
-      {quote !== undefined && settled.read !== null && <Past terms={rangeOf(settled.read, USD.decimals)} token={USD} />}
+      {settled.read !== null && made.error === null && !isWrong && (
+        <Past terms={rangeOf(settled.read, USD.decimals)} token={USD} />
+      )}
       {quote !== undefined && (
         <section class="card">
           <h2>How it is priced</h2>

@@ -285,22 +285,23 @@ describe('the explorer', () => {
       if (!request.url().endsWith('/v1/pricing/backtest')) return void request.continue()
       asked += 1
       if (asked > 1) return void request.continue()
-      const message = 'the history of AUD/USD is being calibrated: retry after 2 s'
+      const message = 'the history of USD/HKD is being calibrated: retry after 2 s'
       const body = JSON.stringify({ error: { code: 'service_unavailable', message } })
       void request.respond({ status: 503, headers: { 'retry-after': '2' }, contentType: 'application/json', body })
     })
     const answerOf = async (path: string) =>
       (await (await tab.waitForResponse((it) => it.url().endsWith(path) && it.ok(), { timeout: 120_000 })).json()).data
+    const short = (ratio: number): string => `${Number(ratio.toPrecision(2))}`
     const quoted = answerOf('/v1/pricing/quote')
-    await tab.goto(`${sandbox.url}/explorer/quote?underlying=AUD/USD&strike=0.67&payoutCap=0.73`)
+    await tab.goto(`${sandbox.url}/explorer/quote?underlying=USD/HKD&strike=7.8&payoutCap=8.1`)
     const { study } = (await quoted).breakdown
-    await sees(tab, `paid ${study.ratio.toFixed(2)} for each 1 of premium in ${study.dates} months`)
+    await sees(tab, `paid ${short(study.ratio)} for each 1 of premium in ${study.dates} months`)
     await control(tab, 'button', 'Look at the past')
     expect(asked).toBe(0)
 
     const answer = answerOf('/v1/pricing/backtest')
     await press(tab, 'Look at the past')
-    await sees(tab, 'The history of AUD/USD is being prepared')
+    await sees(tab, 'The history of USD/HKD is being prepared')
     const { summary, series }: Schemas['Backtest'] = await answer
     await tab.locator('.years tr[data-year]').wait()
     const shown = await tab.$$eval('.years tr[data-year]', (rows) =>
@@ -321,7 +322,7 @@ describe('the explorer', () => {
     expect(shown.length).toBeGreaterThan(30)
     expect(await tab.$$('.years rect.payout')).toHaveLength(shown.length)
     await sees(tab, `(${summary.dates} months)`)
-    await sees(tab, `that is ${summary.ratio?.toFixed(2)} for each 1 of premium.`)
+    await sees(tab, `that is ${short(summary.ratio ?? 0)} for each 1 of premium.`)
     expect(await inspectPage(tab)).toEqual({ tooWide: false, violations: [] })
 
     // Other terms are not asked for by themselves.
