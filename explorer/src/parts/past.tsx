@@ -18,7 +18,7 @@ import {
 import { ratioText } from '../text/amount.ts'
 import type { Token } from '../text/money.ts'
 import { chainText } from '../text/terms.ts'
-import { dayOf } from '../text/time.ts'
+import { dayOf, durationText } from '../text/time.ts'
 import { Facts, Tile } from './facts.tsx'
 import { Empty, Loading, Problem } from './state.tsx'
 
@@ -82,10 +82,8 @@ const Answer = ({ terms, token }: { readonly terms: PastTerms; readonly token: T
   return (
     <div role="status" class="empty">
       <p>
-        The history of {chainText(terms.pair, 16)} is being prepared
-        {error === null
-          ? `, which takes some seconds. It is asked for again every ${waitMs / 1_000} seconds.`
-          : ' still.'}
+        The history of {chainText(terms.pair, 16)} is {error !== null && 'still '}being prepared
+        {error === null && `, which takes some seconds. It is asked for again every ${durationText(waitMs / 1_000)}`}.
       </p>
       {error !== null && (
         <button type="button" class="small" onClick={() => void refetch()}>
