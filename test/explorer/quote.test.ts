@@ -111,14 +111,16 @@ describe('the breakdown of a quote', () => {
       cautions({
         history: { stale: true, lastClose: '2024-11-29', synthetic: true },
         spotSource: { synthetic: true },
+        localRates: { stale: true, asOf: '2024-11-29' },
         usdRate: { fallback: true, recordDate: '2024-11-29' },
       }),
     ).toEqual([
       'The history is old: its last close is of 2024-11-29.',
       'The rates are synthetic, no market data.',
+      'The interest rates are old: they are of 2024-11-29.',
       'The dollar rate is the configured one of 2024-11-29.',
     ])
-    expect(cautions({ history: { stale: false }, usdRate: {}, spotSource: null })).toEqual([])
+    expect(cautions({ history: { stale: false }, usdRate: {}, localRates: { stale: false }, spotSource: null })).toEqual([])
   })
 })
 

@@ -65,9 +65,11 @@ export const cautions = (breakdown: Readonly<Record<string, unknown>>): readonly
   const history = Object(breakdown.history)
   const spot = Object(breakdown.spotSource)
   const usd = Object(breakdown.usdRate)
+  const local = Object(breakdown.localRates)
   return [
     ...(history.stale === true ? [`The history is old: its last close is of ${history.lastClose}.`] : []),
     ...(history.synthetic === true || spot.synthetic === true ? ['The rates are synthetic, no market data.'] : []),
+    ...(local.stale === true ? [`The interest rates are old: they are of ${local.asOf}.`] : []),
     ...(usd.fallback === true ? [`The dollar rate is the configured one of ${usd.recordDate}.`] : []),
   ].map((text) => text.slice(0, 200))
 }
