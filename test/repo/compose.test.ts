@@ -4,7 +4,7 @@ import { parse } from 'yaml'
 import { z } from 'zod'
 import { type Environment, environments } from '../../src/config/environments.ts'
 import { load } from '../../src/config/load.ts'
-import { readCompose } from '../support/compose.ts'
+import { readCompose, readSelfService } from '../support/compose.ts'
 import { shapeOf } from '../support/environment.ts'
 
 const compose = readCompose()
@@ -53,6 +53,23 @@ test.each(own)('%s gets only variables that it reads, and all that it requires',
     .filter(([, codec]) => !z.instanceof(z.ZodType).parse(codec).safeParse(undefined).success)
     .map(([variable]) => variable)
   expect([...read, ...listed]).toEqual(expect.arrayContaining(needed))
+})
+
+test('self-service for webhooks gives migrate the setting, and the API the setting and the key of the workers', () => {
+  const added = readSelfService()
+  expect(Object.keys(added)).toEqual(['migrate', 'api'])
+  for (const [name, { environment, secrets }] of Object.entries(added)) {
+    expect(environment, name).toMatchObject({ WEBHOOKS_SELF_SERVICE: 'true' })
+    const names = Object.keys(environment).map((variable) => variable.replace(/_FILE$/, ''))
+    expect(Object.keys(variablesOf(name))).toEqual(expect.arrayContaining(names))
+    const files = Object.values(environment).filter((value) => value.startsWith('/run/secrets/'))
+    expect(files).toEqual(secrets.map((secret) => `/run/secrets/${secret}`))
+    expect(Object.keys(compose.secrets)).toEqual(expect.arrayContaining(secrets))
+  }
+  const { WEBHOOKS_KEY_FILE } = compose.services.worker?.environment ?? {}
+  expect(added.api?.environment).toMatchObject({ WEBHOOKS_KEY_FILE })
+  // Without it, the API does not have the key.
+  expect(compose.services.api?.secrets).not.toContain('webhooks_key')
 })
 
 test('the values of deployment.env.example are valid, except for the addresses', () => {

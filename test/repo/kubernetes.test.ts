@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { PrometheusRule, ServiceMonitor } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1'
 import { Deployment } from 'kubernetes-models/apps/v1'
@@ -9,7 +10,7 @@ import { Job } from 'kubernetes-models/batch/v1'
 import { NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1'
 import { PodDisruptionBudget } from 'kubernetes-models/policy/v1'
 import { ConfigMap, Namespace, Service } from 'kubernetes-models/v1'
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { z } from 'zod'
 import { type Environment, environments } from '../../src/config/environments.ts'
@@ -28,10 +29,26 @@ import { alerts, expectedReplicas, metricsIn, readYaml } from '../support/promet
 
 const run = promisify(execFile)
 const folder = 'deploy/kubernetes'
-const overlays = ['self-contained', 'managed'].map((name) => ({
-  name,
-  resources: build(`${folder}/overlays/${name}`),
-}))
+const overlay = (name: string, path: string) => ({ name, path, resources: build(path) })
+
+/** An overlay of an operator, next to which the manifests are. */
+const own = mkdtempSync(join(tmpdir(), 'fx-overlay-'))
+const fromOwn = (path: string): string => relative(own, join(folder, path))
+writeFileSync(
+  join(own, 'kustomization.yaml'),
+  `apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+resources: [${fromOwn('overlays/managed')}]
+components: [${fromOwn('components/self-service')}]
+`,
+)
+afterAll(() => rmSync(own, { recursive: true, force: true }))
+
+const overlays = [
+  overlay('self-contained', `${folder}/overlays/self-contained`),
+  overlay('managed', `${folder}/overlays/managed`),
+  overlay('managed with self-service', own),
+]
 const restored = parseAllDocuments(readFileSync(`${folder}/restore/cluster.yaml`, 'utf8')).map((it) =>
   Resource.parse(it.toJS()),
 )
@@ -118,12 +135,12 @@ const unknownFields = ({ kind, ...resource }: Resource): string[] => {
   return pathsOf(resource, kind).filter((path) => !read.has(path))
 }
 
-describe.each(overlays)('overlay $name', ({ name, resources }) => {
+describe.each(overlays)('overlay $name', ({ path, resources }) => {
   const workloads = workloadsOf(resources)
   const settings = z.record(z.string(), z.string()).parse(oneOf(resources, 'ConfigMap').data)
 
   test.runIf(isInstalled('kubectl'))('kubectl builds the same resources, where it is installed', async () => {
-    const { stdout } = await run('kubectl', ['kustomize', `${folder}/overlays/${name}`])
+    const { stdout } = await run('kubectl', ['kustomize', path])
     const hashed = /fx-settings-[a-z0-9]{10}/g
     const built = parseAllDocuments(stdout.replace(hashed, 'fx-settings')).map((it) => Resource.parse(it.toJS()))
     const byName = (all: readonly Resource[]) => new Map(all.map((it) => [`${it.kind} ${it.metadata.name}`, it]))
@@ -295,6 +312,22 @@ describe.each(overlays)('overlay $name', ({ name, resources }) => {
       expect(metricsIn(query).map((it) => it.name)).toEqual(metricsIn(seriesQuery).map((it) => it.name))
     }
   })
+})
+
+test('integrators register webhooks by themselves only where an overlay has the component', () => {
+  const given = overlays.map(({ name, resources }) => {
+    const has = (process: string, variable: string): boolean =>
+      workloadsOf(resources).some(
+        (it) => it.name === process && it.template.spec.containers[0].env.some((env) => env.name === variable),
+      )
+    const isOn = ['api', 'migrate'].map((process) => has(process, 'WEBHOOKS_SELF_SERVICE'))
+    return [name, ...isOn, has('api', 'WEBHOOKS_KEY_FILE')]
+  })
+  expect(given).toEqual([
+    ['self-contained', false, false, false],
+    ['managed', false, false, false],
+    ['managed with self-service', true, true, true],
+  ])
 })
 
 test('API and engine have the routes of the probes', async () => {

@@ -58,3 +58,11 @@ const Compose = z.strictObject({
 /** The compose file, checked. */
 export const readCompose = (): z.output<typeof Compose> =>
   Compose.parse(parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }))
+
+/** What `deploy/self-service.yml` adds to services of the compose file. */
+export const readSelfService = () =>
+  z
+    .strictObject({
+      services: z.record(z.string(), z.strictObject(Service.pick({ environment: true, secrets: true }).shape)),
+    })
+    .parse(parse(readFileSync('deploy/self-service.yml', 'utf8'))).services

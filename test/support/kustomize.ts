@@ -12,14 +12,24 @@ export const Resource = z.strictObject({
 })
 export type Resource = z.output<typeof Resource>
 
+/** Operations of a JSON patch that `build` knows: those that append to a list. */
+const Appends = z.array(z.strictObject({ op: z.literal('add'), path: z.string().endsWith('/-'), value: z.unknown() }))
+type Appends = z.output<typeof Appends>
+
+const Patch = z.union([
+  z.strictObject({ path: z.string() }),
+  z.strictObject({ target: z.strictObject({ kind: z.string(), name: z.string() }), patch: z.string() }),
+])
+type Patch = z.output<typeof Patch>
+
 /** The keys of a kustomization that `build` knows. Any other one is an error. */
 const Kustomization = z.strictObject({
   apiVersion: z.string(),
   kind: z.enum(['Kustomization', 'Component']),
   namespace: z.string().optional(),
-  resources: z.array(z.string()),
+  resources: z.array(z.string()).default([]),
   components: z.array(z.string()).default([]),
-  patches: z.array(z.strictObject({ path: z.string() })).default([]),
+  patches: z.array(Patch).default([]),
   images: z.array(z.strictObject({ name: z.string(), newName: z.string(), newTag: z.string() })).default([]),
   configMapGenerator: z.array(z.strictObject({ name: z.string(), envs: z.tuple([z.string()]) })).default([]),
 })
@@ -45,14 +55,40 @@ const configMap = (folder: string, { name, envs: [file] }: Kustomization['config
   ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: valuesOf(join(folder, file)) },
 })
 
-const isSame = (one: Resource, other: Resource): boolean =>
-  one.kind === other.kind && one.metadata.name === other.metadata.name
-
-/** The resources with a patch. It throws when the patch is of none of them. */
-const patched = (resources: readonly Resource[], patch: Resource): Resource[] => {
-  if (!resources.some((it) => isSame(it, patch))) throw new Error(`no ${patch.kind} ${patch.metadata.name} to patch`)
-  return resources.map((it) => (isSame(it, patch) ? Resource.parse(merge(it, patch)) : it))
+/** The value with another one at the end of the list to which a path leads. */
+const appended = (value: unknown, [key = '-', ...path]: readonly string[], last: unknown): unknown => {
+  if (Array.isArray(value))
+    return key === '-' ? [...value, last] : value.with(Number(key), appended(value[Number(key)], path, last))
+  if (!isMap(value) || !Object.hasOwn(value, key)) throw new Error(`no ${key} to append to`)
+  return { ...value, [key]: appended(value[key], path, last) }
 }
+
+const withAppends = (resource: Resource, appends: Appends): Resource =>
+  Resource.parse(
+    appends.reduce<unknown>(
+      (value, { path, value: last }) => appended(value, path.split('/').slice(1), last),
+      resource,
+    ),
+  )
+
+/** The resources with a change of one of them. It throws when it is of none of them. */
+const changed = (
+  resources: readonly Resource[],
+  { kind, name }: { readonly kind: string; readonly name: string },
+  change: (resource: Resource) => Resource,
+): Resource[] => {
+  const isMeant = (it: Resource): boolean => it.kind === kind && it.metadata.name === name
+  if (!resources.some(isMeant)) throw new Error(`no ${kind} ${name} to patch`)
+  return resources.map((it) => (isMeant(it) ? change(it) : it))
+}
+
+const patched = (folder: string, resources: readonly Resource[], patch: Patch): Resource[] =>
+  'path' in patch
+    ? resourcesOf(join(folder, patch.path)).reduce<Resource[]>(
+        (all, it) => changed(all, { kind: it.kind, name: it.metadata.name }, (old) => Resource.parse(merge(old, it))),
+        [...resources],
+      )
+    : changed(resources, patch.target, (it) => withAppends(it, Appends.parse(parse(patch.patch))))
 
 const inNamespace = (resource: Resource, namespace: string | undefined): Resource =>
   namespace === undefined || resource.kind === 'Namespace'
@@ -85,8 +121,7 @@ export const build = (folder: string, before: readonly Resource[] = []): Resourc
     (resources, path) => build(join(folder, path), resources),
     [...before, ...read, ...generated],
   )
-  const patches = own.patches.flatMap(({ path }) => resourcesOf(join(folder, path)))
-  return patches
-    .reduce<Resource[]>(patched, all)
+  return own.patches
+    .reduce<Resource[]>((resources, patch) => patched(folder, resources, patch), all)
     .map((resource) => Resource.parse(withImages(inNamespace(resource, own.namespace), own.images)))
 }
