@@ -5,6 +5,9 @@ import { errorText, ServiceError } from '../lib/errors.ts'
 /** Advice for a fault of the connection. */
 const UNREACHED = 'check that PostgreSQL runs and that DATABASE_URL points to it'
 
+/** The SQLSTATE of a change of what `carry` has copied to another database. */
+export const CARRIED = 'MV001'
+
 /**
  * SQLSTATE prefixes with which PostgreSQL rejects a session, not one statement, and advice for the operator. The first
  * matching row applies. Codes of other classes concern one statement.
@@ -23,6 +26,7 @@ const refusals: readonly (readonly [prefix: string, advice: string])[] = [
   ['55000', 'the database accepts no connections: ALTER DATABASE … ALLOW_CONNECTIONS true'],
   ['57P04', 'the database was dropped: restore it, or run migrate on a new one'],
   ['57', 'PostgreSQL is stopping, starting, or ended the statement: check its log'],
+  [CARRIED, 'webhooks and keys are in the database that `carry` copied them to: set DATABASE_URL to that one'],
   ['58', "PostgreSQL cannot read or write its files: check the server's log"],
 ]
 

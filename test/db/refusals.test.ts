@@ -25,7 +25,7 @@ test.each([
     '53400',
     '55000',
   ],
-  ...['57014', '57P01', '57P02', '57P03', '57P04', '57P05', '58030'],
+  ...['57014', '57P01', '57P02', '57P03', '57P04', '57P05', '58030', 'MV001'],
 ])('SQLSTATE %s means that the database is out of reach', (code) => {
   expect(isOutOfReach(answered(code))).toBe(true)
   expect(isOutOfReach(new DrizzleQueryError('SELECT', [], answered(code)))).toBe(true)

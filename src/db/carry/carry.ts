@@ -12,6 +12,7 @@ import { apiKeys, deliveries, webhookEndpoints } from '../schema/webhooks.ts'
 import { calibrations, leases } from '../schema/work.ts'
 import { ownFault, readApplied } from '../versions.ts'
 import { announceRebuilt, carryNumbers } from './activity.ts'
+import { refuseChanges } from './refuse-changes.ts'
 import { carrySettlements } from './settlements.ts'
 import { copyTable, type Databases } from './tables.ts'
 
@@ -51,7 +52,9 @@ const requireOther = async (rebuilt: Handle, before: Counter): Promise<void> => 
       'both databases have the same history: DATABASE_URL is the rebuilt one, PREVIOUS_DATABASE_URL the other',
     )
   if ((await rebuilt.$count(feedEpochs, sql`${feedEpochs.epoch} = ${before.epoch}`)) > 0)
-    throw new OperatorError('this was done before: the rebuilt database continues the history of the previous one')
+    throw new OperatorError(
+      'this was done before: the rebuilt database continues the history of the previous one. If that run failed, drop the rebuilt database, and build it again',
+    )
 }
 
 /** The last block of each chain in the previous database. Throws an OperatorError when the rebuilt one is behind. */
@@ -115,10 +118,8 @@ const carryAll = async (databases: Databases, onProgress: (line: string) => void
   for (const [handle, name] of [
     [previous, 'previous'],
     [rebuilt, 'rebuilt'],
-  ] as const) {
-    await requireSchema(handle, name)
+  ] as const)
     await requireStopped(handle, name)
-  }
   const before = await counterOf(previous)
   await requireOther(rebuilt, before)
   const reached = await reachedBlocks(databases)
@@ -160,8 +161,8 @@ const open = async (url: string, name: string, variable: string): Promise<Client
 }
 
 /**
- * Carries what no chain has from the previous to the rebuilt database, in one transaction; the previous one is only read.
- * No worker may run on either. Throws an OperatorError with advice when something is not ready, which changes nothing.
+ * Carries what no chain has from the previous to the rebuilt database, in one transaction. The previous one stays as it
+ * is, and refuses changes of what was carried from then on. No worker may run on either. Throws an OperatorError with advice when something is not ready, which changes nothing.
  */
 export const carry = async (
   urls: { readonly previous: string; readonly rebuilt: string },
@@ -178,10 +179,16 @@ export const carry = async (
       work: (handle: Handle) => Promise<T>,
       config?: Parameters<NodePgDatabase['transaction']>[1],
     ) => drizzle(client).transaction(work, config)
+    await requireSchema(drizzle(from), 'previous')
+    await requireSchema(drizzle(to), 'rebuilt')
     return await within(
       from,
-      (previous) => within(to, (rebuilt) => carryAll({ from, to, previous, rebuilt }, onProgress)),
-      { isolationLevel: 'repeatable read', accessMode: 'read only' },
+      async (previous) => {
+        await refuseChanges(previous)
+        // The previous database is committed last: it refuses changes only when the rebuilt one has all before them.
+        return within(to, (rebuilt) => carryAll({ from, to, previous, rebuilt }, onProgress))
+      },
+      { isolationLevel: 'repeatable read' },
     )
   } catch (cause) {
     if (cause instanceof OperatorError || !isOutOfReach(cause)) throw cause

@@ -22,6 +22,15 @@ export const carryFaults: Faults = {
       ['  await carryNumbers(databases)\n', ''],
     ],
   },
+  'src/db/carry/refuse-changes.ts': {
+    tests: ['test/db/carry-changes.service.test.ts'],
+    faults: [
+      ["'webhook_endpoints', 'deliveries'", "'webhook_endpoints'"],
+      ["'api_keys', ", ''],
+      ['  await handle.execute(sql.raw(`LOCK TABLE ${tables.join()} IN SHARE ROW EXCLUSIVE MODE`))\n', ''],
+      ['INSERT OR UPDATE OR DELETE', 'INSERT OR UPDATE'],
+    ],
+  },
   'src/db/carry/settlements.ts': {
     tests,
     faults: [
