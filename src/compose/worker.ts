@@ -89,10 +89,13 @@ export const openWorker = async (
   closers.add('metrics', served, (it) => it.close())
   const { DATABASE_URL: url, WORKER_POOL_SIZE: maxConnections } = config
   const pool = { url, statementTimeoutMs: WORK_WITHIN_MS, connectTimeoutMs: CONNECT_WITHIN_MS, log }
-  const database = openDatabase({ ...pool, name: 'jobs', maxConnections }, closers)
-  await requireVersionOf(database, log, closers)
-  const storedHead = storedHeadIn(database)
-  const ask = sendDemands(database)
+  const unlimited = openDatabase({ ...pool, name: 'jobs', maxConnections }, closers)
+  // Jobs begin together, and on a busy machine each takes long. They wait for a connection in turn, without a time-out: at
+  // the pool, those that wait long would fail while the database is in reach.
+  const database = limitConnections(unlimited, maxConnections)
+  await requireVersionOf(unlimited, log, closers)
+  const storedHead = storedHeadIn(unlimited)
+  const ask = sendDemands(unlimited)
   const chains = openChains(config, log, closers, (chainId) => ({ head: storedHead(chainId), ask: ask(chainId) }))
   await requireProfiles(chains.values())
   const stop = new AbortController()
@@ -107,7 +110,7 @@ export const openWorker = async (
   measureChains(metrics, chains)
   measureDatabases(metrics, { jobs: database, index: indexing })
   measureJobs(metrics, jobs)
-  measureWebhooks(metrics, database)
+  measureWebhooks(metrics, unlimited)
   const calibrate = createCalibrator({
     market: openMarket({ ...ratesOf(config), now: Date.now, log }),
     find: (model) => newestSet(database, model),

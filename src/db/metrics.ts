@@ -11,7 +11,7 @@ export const measureDatabases = (metrics: Metrics, pools: Readonly<Record<string
   const registers = [metrics]
   const durations = new Histogram({
     name: 'fx_database_duration_seconds',
-    help: 'Duration of queries and transactions, including the wait for a connection',
+    help: 'Duration of queries and transactions, including the wait for a connection, except for that of the jobs of a worker',
     labelNames: ['kind'],
     buckets: DURATIONS,
     registers,

@@ -82,6 +82,9 @@ const IDLE_IN_TRANSACTION_MS = 2_000
 /** How often a server that executes a statement checks whether its client still exists. If not, it rolls back. */
 const CHECK_CLIENT_MS = 500
 
+/** How long a connection is silent before TCP checks whether its server is there, in milliseconds. */
+const KEEP_ALIVE_AFTER_MS = 10_000
+
 const readOnly = { isolationLevel: 'repeatable read', accessMode: 'read only' } as const
 
 /**
@@ -103,6 +106,10 @@ export const createDatabase = (options: DatabaseOptions): Database => {
     query_timeout: options.statementTimeoutMs + CONNECT_TIMEOUT_MS,
     idle_in_transaction_session_timeout: idleInTransactionMs,
     keepAlive: true,
+    // A server that vanished is found within seconds, also by a connection that is idle.
+    keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
+    // Connections stay open: a busy machine makes new ones too slowly, just when many are needed.
+    idleTimeoutMillis: 0,
     options: `-c client_connection_check_interval=${CHECK_CLIENT_MS} -c bytea_output=hex`,
     application_name: 'fx-protection',
   })

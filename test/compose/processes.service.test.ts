@@ -1,3 +1,4 @@
+import { Client } from 'pg'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { openApi } from '../../src/compose/api.ts'
@@ -129,6 +130,24 @@ test('an API with self-service encrypts the secrets of webhooks with the key of 
   await database.close()
   await closers.close()
 })
+
+test('jobs of a worker wait for a connection in turn, however long another one is busy', async () => {
+  const { env } = await environment()
+  const lines: { readonly job?: string; readonly msg: string; readonly fault?: string }[] = []
+  const seen = pino({ level: 'warn' }, { write: (line: string) => lines.push(JSON.parse(line)) })
+  // Deliveries wait for this lock until the server cancels their statement. That is longer than a connection may take.
+  const locking = new Client(store.url)
+  await locking.connect()
+  await locking.query('BEGIN; LOCK TABLE webhook_endpoints')
+  const { closers } = recording()
+  const config = load(environments.worker, { ...env, WORKER_POOL_SIZE: '1', METRICS_PORT: 'off' })
+  await openWorker(config, seen, closers)
+  const dropped = (job: string) => lines.filter((it) => it.msg === 'job dropped' && it.job === job)
+  await expect.poll(() => dropped('dispatch').length, { timeout: 60_000 }).toBeGreaterThan(0)
+  expect(dropped('observe')).toEqual([])
+  await locking.end()
+  await closers.close()
+}, 90_000)
 
 test('an engine opens its database and its chains, and closes them after its server', async () => {
   const { env, url, metricsUrl } = await environment()

@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm'
 import { Client } from 'pg'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { limitConnections } from '../../src/db/limited.ts'
 import { measureDatabases } from '../../src/db/metrics.ts'
 import { createDatabase, type Database, type DatabaseOptions, databaseStatements } from '../../src/db/pool.ts'
@@ -170,6 +170,19 @@ test('an aborted database begins no transaction, also one that waited for a conn
   })
 })
 
+test('a connection stays open while it is idle', async () => {
+  await on({}, async (own) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      await own.rows({ text: 'SELECT 1', values: [] })
+      vi.advanceTimersByTime(3_600_000)
+    } finally {
+      vi.useRealTimers()
+    }
+    expect(own.connections()).toEqual({ total: 1, idle: 1, waiting: 0 })
+  })
+})
+
 test('a connection that ends while it is idle is logged and replaced', async () => {
   const lines: string[] = []
   const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(JSON.parse(line).msg) })
@@ -287,6 +300,8 @@ test('a limited database runs so much at once of every kind, and refuses when to
     code: 'service_unavailable',
     message: 'too much work waits for the database',
   })
+  const { waiting, ...connections } = database.connections()
+  expect(limited.connections()).toEqual({ ...connections, waiting: waiting + 3 })
   release()
   expect(await Promise.all(works)).toEqual(['run', 'rows', 'transaction', 'snapshot', 'run'])
   expect([most, running]).toEqual([2, 0])

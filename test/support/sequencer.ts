@@ -25,6 +25,7 @@ export const longestFiles: Readonly<Record<string, number>> = {
   'test/history/totals.service.test.ts': 13,
   'test/indexer/reindex.service.test.ts': 13,
   'test/webhooks/deliveries.service.test.ts': 13,
+  'test/compose/processes.service.test.ts': 20,
   'test/db/feed.service.test.ts': 12,
   'test/study/study.test.ts': 12,
   'test/pricing/backtest.test.ts': 12,

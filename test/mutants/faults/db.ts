@@ -558,6 +558,7 @@ export const dbFaults: Faults = {
       ["{ isolationLevel: 'repeatable read', accessMode: 'read only' }", "{ accessMode: 'read only' }"],
       ['connectionTimeoutMillis: connectTimeoutMs', 'connectionTimeoutMillis: CONNECT_TIMEOUT_MS'],
       ['    statement_timeout: options.statementTimeoutMs,\n', ''],
+      ['    idleTimeoutMillis: 0,\n', ''],
       ['    idle_in_transaction_session_timeout: idleInTransactionMs,\n', ''],
       ['-c client_connection_check_interval=${CHECK_CLIENT_MS} ', ''],
       ["  pool.on('error', lost)\n", ''],
@@ -626,6 +627,7 @@ export const dbFaults: Faults = {
         'snapshot: (work) => limited(() => database.transaction(work))',
       ],
       ['{ atOnce, waiting, refuse }', '{ atOnce, waiting: waiting + 1, refuse }'],
+      ['waiting: atPool + queued', 'waiting: atPool'],
     ],
   },
   'src/db/metrics.ts': {

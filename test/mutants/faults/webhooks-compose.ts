@@ -120,12 +120,13 @@ export const composeFaults: Faults = {
     tests: ['test/compose/processes.service.test.ts'],
     faults: [
       ["  closers.add('metrics', served, (it) => it.close())\n", ''],
+      ['limitConnections(unlimited, maxConnections)', 'unlimited'],
       [
         'jobs: database, index: indexing',
         'jobs: indexing, index: indexing',
         'both pools are idle before the first job',
       ],
-      ['  measureWebhooks(metrics, database)\n', ''],
+      ['  measureWebhooks(metrics, unlimited)\n', ''],
     ],
   },
 }
