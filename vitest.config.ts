@@ -33,10 +33,12 @@ const services = ['test/support/global-setup.ts', 'test/support/built.ts']
 const settings = { form, seed }
 
 /**
- * Restarts and kills of several processes under load, the services of the deployment, and the output of all processes.
- * Smaller tests cover a stop, a drain and a takeover each, the start of each command, and what hides secrets.
+ * Restarts and kills of several processes under load, failovers of PostgreSQL, the services of the deployment, and the
+ * output of all processes. Smaller tests cover a stop, a drain and a takeover each, the start of each command, and what
+ * hides secrets.
  */
 const longOnly = [
+  'test/faults/failover.service.test.ts',
   'test/faults/processes.service.test.ts',
   'test/repo/canary.service.test.ts',
   'test/repo/deployment.service.test.ts',

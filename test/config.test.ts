@@ -265,6 +265,10 @@ test('METRICS_PORT is off or a port', () => {
 test.each([
   ['ENGINE_SYNTHETIC', 'yes', 'expected true or false, got "yes"'],
   ['NODE_ENV', 'prod', 'expected development, production or test, got "prod"'],
+  ['DATABASE_URL', 'postgres://u:p@one,two/fx?target_session_attrs=read-write', 'names several hosts: name one'],
+  ['DATABASE_URL', 'postgres://one:5432,two:5432/fx', 'names several hosts: name one'],
+  ['DATABASE_READ_URL', 'postgres://u:p@one,two/fx', 'names several hosts: name one'],
+  ['DATABASE_URL', 'mysql://one/fx', 'expected a postgres:// URL'],
   ['ENGINE_URL', ' http://127.0.0.1:3100', 'expected a URL without blanks'],
   ['ENGINE_URL', 'ftp://engine', 'expected an http(s) URL'],
   ['HOST', ' ', 'expected a host without blanks, got " "'],
@@ -283,6 +287,11 @@ test.each([
   const open = () => load(environment, { ...complete, [name]: value })
   expect(open).toThrow(`\n  ${name}`)
   expect(open).toThrow(message)
+})
+
+test('a comma in the password of a database is no second host', () => {
+  const DATABASE_URL = 'postgres://u:p,q@one/fx?options=a,b'
+  expect(load(environments.audit, { ...complete, DATABASE_URL })).toMatchObject({ DATABASE_URL })
 })
 
 test('twenty nodes of a chain are accepted', () => {

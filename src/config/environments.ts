@@ -53,7 +53,19 @@ export const metrics = {
 /** Without quotes in SQL, so that operators can type it. */
 const RoleName = z.string().regex(/^[a-z_][a-z0-9_]{0,62}$/, 'expected lower-case letters, digits and underscores')
 
-const database = { DATABASE_URL: url(/^postgres(ql)?$/, 'a postgres:// URL') }
+/** The part of a URL between its credentials and its path. */
+const hostsOf = (text: string): string | undefined => text.split(/[/?#]/)[2]?.split('@').at(-1)
+
+/** The driver connects to one host. It would take several as the name of one, and ignore `target_session_attrs`. */
+const DatabaseUrl = z
+  .string({ error: 'expected a postgres:// URL' })
+  .refine((text) => hostsOf(text)?.includes(',') !== true, {
+    error: 'names several hosts: name one address that leads to the primary (docs/operations/failover.md)',
+    abort: true,
+  })
+  .pipe(url(/^postgres(ql)?$/, 'a postgres:// URL'))
+
+const database = { DATABASE_URL: DatabaseUrl }
 
 /** The chains, in the order that clients see. */
 export const chains = { CHAINS: chainIds(MAX_CHAINS).prefault([...knownChains.keys()].join()) }

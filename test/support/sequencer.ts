@@ -9,6 +9,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
  */
 export const longestFiles: Readonly<Record<string, number>> = {
   'test/e2e/sandbox.e2e.test.ts': 115,
+  'test/faults/failover.service.test.ts': 60,
   'test/api/foreign-code.service.test.ts': 27,
   'test/history/archive.service.test.ts': 23,
   'test/repo/canary.service.test.ts': 23,

@@ -124,7 +124,7 @@ const startServer = async (home: Home, native: string, password: string): Promis
     scratch: home.scratch.map(({ path }) => path),
   })
   try {
-    await child.waitForLine(/database system is ready to accept connections/, 60_000)
+    await child.waitForLine(/database system is ready to accept (read-only )?connections/, 60_000)
   } catch (error) {
     await child.stop()
     throw error
