@@ -3943,6 +3943,15 @@ export interface components {
             } & {
                 [key: string]: unknown;
             };
+            /** @description The interest rates behind the drift; null where it follows the closes */
+            localRates?: ({
+                /** @description YYYY-MM-DD */
+                asOf: string;
+                /** @description More than 92 days old */
+                stale: boolean;
+            } & {
+                [key: string]: unknown;
+            }) | null;
             study?: components["schemas"]["PricingStudy"];
             /** @description Why `study` is null; null when it is not */
             studyReason?: string | null;

@@ -3,7 +3,7 @@ import { setImmediate as breathe } from 'node:timers/promises'
 import { type Calibration, calibrate } from './calibrate/calibrate.ts'
 import type { History, Market } from './market/market.ts'
 import { inverse, type Pair, pairName } from './pair.ts'
-import { type Classification, classify, jumpsOf, tiers } from './tiers.ts'
+import { type Classification, classify, jumpsOf, type TierName, tiers } from './tiers.ts'
 import { logReturns } from './variance.ts'
 
 /** A pair's parameters and the history they were calibrated on. */
@@ -22,6 +22,12 @@ export type CalibratedPair = {
 
 /** Pegged pairs use their tier's parameters: a calibration would mistake rounding noise around the peg for jumps. */
 const isCalibrated = (pair: Pair): boolean => classify(pair)?.tier !== 'pegged'
+
+/**
+ * Tiers whose crosses are calibrated. For crosses of developed currencies the parameters of the tier predicted better
+ * than those of three years of their history.
+ */
+const crossTiers: readonly TierName[] = ['mainstreamEM', 'frontierEM']
 
 const calibrateHistory = ({ closes }: History, classification: Classification): Calibration =>
   calibrate(logReturns(closes.map(({ close }) => close)), {
@@ -80,8 +86,8 @@ export type Calibrations = {
     stored?: { readonly version: number; readonly pairs: readonly CalibratedPair[] },
   ): void
   /**
-   * The parameters of the pair or of its inverse. A cross, which no source publishes, is calibrated on its history when
-   * it is first asked for, about 10 ms. Otherwise the tier's.
+   * The parameters of the pair or of its inverse. A cross of some tiers, which no source publishes, is calibrated on its
+   * history when it is first asked for, about 10 ms. Otherwise the tier's.
    */
   of(pair: Pair, classification: Classification, history?: History): Parameters
 }
@@ -116,7 +122,7 @@ export const createCalibrations = (): Calibrations => {
       if (own !== undefined) return own
       const other = held.get(pairName(inverse(pair)))
       if (other !== undefined) return turned(other)
-      if (history !== undefined && isCalibrated(pair)) return ofCross(history, classification)
+      if (history !== undefined && crossTiers.includes(classification.tier)) return ofCross(history, classification)
       const { garch } = tiers[classification.tier]
       const jumps = jumpsOf(classification)
       return { garch, garchFrom: 'tier', jumps, jumpsFrom: 'tier', lastClose: null, version: null }

@@ -188,22 +188,24 @@ describe('the scheduled calibration', () => {
 })
 
 describe('a cross', () => {
-  const [cross, other] = ['EUR/JPY', 'JPY/EUR'].map((name) => historyOf(pairOf(name), { scale: 16 }))
+  const [cross, other] = ['EUR/MXN', 'MXN/EUR'].map((name) => historyOf(pairOf(name), { scale: 2 }))
 
-  it('is calibrated on its history, and a history only once', () => {
+  it('of an emerging currency is calibrated on its history, and a history only once', () => {
     const calibrations = createCalibrations()
-    const found = calibrations.of(pairOf('EUR/JPY'), classOf('EUR/JPY'), cross)
+    const found = calibrations.of(pairOf('EUR/MXN'), classOf('EUR/MXN'), cross)
     expect(found).toMatchObject({ garchFrom: 'sample', lastClose: '2026-11-20', version: null })
-    expect(calibrations.of(pairOf('EUR/JPY'), classOf('EUR/JPY'), cross)).toBe(found)
-    const newer = historyOf(pairOf('EUR/JPY'), { scale: 16, until: '2026-11-21' })
-    expect(calibrations.of(pairOf('EUR/JPY'), classOf('EUR/JPY'), newer).lastClose).toBe('2026-11-21')
-    expect(calibrations.of(pairOf('JPY/EUR'), classOf('JPY/EUR'), other).garch).toEqual(found.garch)
+    expect(calibrations.of(pairOf('EUR/MXN'), classOf('EUR/MXN'), cross)).toBe(found)
+    const newer = historyOf(pairOf('EUR/MXN'), { scale: 2, until: '2026-11-21' })
+    expect(calibrations.of(pairOf('EUR/MXN'), classOf('EUR/MXN'), newer).lastClose).toBe('2026-11-21')
+    expect(calibrations.of(pairOf('MXN/EUR'), classOf('MXN/EUR'), other).garch).toEqual(found.garch)
   })
 
-  it('that is a peg has the parameters of its tier', () => {
-    const peg = historyOf(pairOf('EUR/DKK'))
-    expect(createCalibrations().of(pairOf('EUR/DKK'), classOf('EUR/DKK'), peg)).toMatchObject({
-      ...{ garchFrom: 'tier', garch: tiers.pegged.garch, lastClose: null },
-    })
+  it.each([
+    ['EUR/DKK', 'pegged'],
+    ['EUR/JPY', 'developed'],
+  ] as const)('%s has the parameters of its tier, %s', (name, tier) => {
+    const { garch } = tiers[tier]
+    const found = createCalibrations().of(pairOf(name), classOf(name), historyOf(pairOf(name)))
+    expect(found).toMatchObject({ garchFrom: 'tier', garch, lastClose: null })
   })
 })

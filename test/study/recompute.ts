@@ -27,15 +27,15 @@ const frontier = { alpha: 0.12, beta: 0.83, longRun: 0.17, jumps: 0.75, mean: 0.
 type Recipe = Tier & { readonly isFitted: boolean; readonly drift: 'rates' | 'closes' }
 
 /**
- * In each of these pairs the riskier leg is the second, so that the tier's mean jump has its own sign; EUR/JPY has no
- * riskier leg, and its tier no mean jump.
+ * In each of these pairs the riskier leg is the second, so that the tier's mean jump has its own sign; EUR/JPY and
+ * EUR/CHF have no riskier leg, and their tier no mean jump.
  */
 export const recomputed: Readonly<Record<string, Recipe>> = {
   'USD/HKD': { ...pegged, isFitted: false, drift: 'rates' },
   'EUR/DKK': { ...pegged, isFitted: false, drift: 'rates' },
   'SGD/MYR': { ...mainstream, isFitted: true, drift: 'rates' },
-  'EUR/JPY': { ...developed, isFitted: true, drift: 'rates' },
-  'EUR/INR': { ...mainstream, isFitted: true, drift: 'rates' },
+  'EUR/JPY': { ...developed, isFitted: false, drift: 'rates' },
+  'EUR/CHF': { ...developed, isFitted: false, drift: 'rates' },
   'INR/LKR': { ...frontier, isFitted: true, drift: 'closes' },
   'USD/JPY': { ...developed, isFitted: true, drift: 'rates' },
 }
@@ -46,6 +46,7 @@ const perDollar: Readonly<Record<string, string>> = {
   SGD: 'SIUS',
   MYR: 'MAUS',
   JPY: 'JPUS',
+  CHF: 'SZUS',
   INR: 'INUS',
   LKR: 'SLUS',
 }

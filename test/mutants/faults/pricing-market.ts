@@ -107,7 +107,7 @@ export const pricingMarketFaults: Faults = {
         '...entries(own, null), ...entries(stored?.pairs ?? [], stored?.version ?? null)',
       ],
       ['if (other !== undefined) return turned(other)', 'if (other !== undefined) return other'],
-      ['history !== undefined && isCalibrated(pair)', 'history !== undefined'],
+      ['history !== undefined && crossTiers.includes(classification.tier)', 'history !== undefined'],
       ['if (known !== undefined) return known', ''],
       ['lastClose: history.last.date, version: null', 'lastClose: null, version: null'],
       ['jumpMean: 0 - parameters', 'jumpMean: -parameters'],
