@@ -8,8 +8,8 @@ import { startLife } from '../support/life.ts'
 import { byForm, seed } from '../support/repetitions.ts'
 import { useProtocol } from '../support/use-protocol.ts'
 
-/** Actions that are tried, and how many times everything is read meanwhile. */
-const STEPS = byForm(60, 3_000)
+/** Random actions after one whole life of an event, and how many times everything is read meanwhile. */
+const STEPS = byForm(24, 3_000)
 const READINGS = byForm(2, 60)
 
 const profile = inject('profile')
@@ -74,6 +74,7 @@ const withAt = (path: string, at: string): string => `${path}${path.includes('?'
 
 test(`records and lists as of a block equal what was read at it (seed ${seed})`, async () => {
   const readings: Reading[] = []
+  await life.complete()
   for (let reading = 0; reading < READINGS; reading += 1) {
     await life.live(STEPS / READINGS)
     await indexAll({ chain: chainOf(api.sources.chains, 8453), database: api.database })

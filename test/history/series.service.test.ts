@@ -10,11 +10,12 @@ import { startLife } from '../support/life.ts'
 import { byForm, seed } from '../support/repetitions.ts'
 import { useProtocol } from '../support/use-protocol.ts'
 
-const STEPS = byForm(80, 1_000)
+/** Random actions after one whole life of an event. */
+const STEPS = byForm(30, 1_000)
 /** Points of a series that are compared with the state at them. */
-const POINTS = byForm(3, 40)
+const POINTS = byForm(2, 40)
 /** Events whose series are compared. */
-const EVENTS = byForm(5, 1_000)
+const EVENTS = byForm(2, 1_000)
 
 const profile = inject('profile')
 const protocol = await useProtocol(profile)
@@ -27,13 +28,12 @@ let since = 0n
 let store: TestDatabase
 let api: Awaited<ReturnType<typeof openApp>>
 
-const hasWithdrawals = () => [...life.ledger.pools.values()].some(({ capital }) => capital > 0n)
-
 beforeAll(async () => {
   store = await createTestDatabase()
   const nodes = [{ url: protocol.url, deployment: protocol.deployment }]
   api = await openApp({ nodes, databaseUrl: store.url, headMaxAgeMs: 0 })
-  for (let tries = 0; tries < 20 && !hasWithdrawals(); tries += 1) await life.live(STEPS)
+  await life.complete()
+  await life.live(STEPS)
   // A block some days after the last log.
   await protocol.mineAt((await protocol.now()) + 3n * 86_400n)
   since = (await protocol.now()) - 300n * 86_400n

@@ -10,7 +10,7 @@ import { indexAll } from '../support/index-all.ts'
 import { indexSteps } from '../support/index-steps.ts'
 import { rowsOf } from '../support/index-writes.ts'
 import { startLife } from '../support/life.ts'
-import { seed } from '../support/repetitions.ts'
+import { byForm, seed } from '../support/repetitions.ts'
 import { useProtocol } from '../support/use-protocol.ts'
 
 /* The audit compares events with their logs, over a random life of the protocol. */
@@ -31,7 +31,8 @@ beforeAll(async () => {
   store = await createTestDatabase()
   const nodes = [{ url: protocol.url, deployment: protocol.deployment }]
   api = await openApp({ nodes, databaseUrl: store.url, headMaxAgeMs: 0 })
-  for (let tries = 0; tries < 20 && (life.eventIds().length < 3 || !life.hasClaims()); tries += 1) await life.live(80)
+  for (let nth = 0; nth < 3; nth += 1) await life.complete()
+  await life.live(byForm(30, 200))
   await indexAll({ chain: chain(), database: api.database })
   await run(`INSERT INTO audits (chain_id, kind, next_id, block_number, block_hash, audited_at, compared, rounds, differences, repaired)
     VALUES (8453, 'event', 0, 1, '\\x00', now(), 0, 0, 0, 0)`)

@@ -1,8 +1,8 @@
-import type { Address } from 'viem'
+import { type Address, maxUint256 } from 'viem'
 import type { Random } from '../../src/sandbox/story/random.ts'
 import { createLedger } from './ledger.ts'
 import { type Action, createRandomActions } from './random-actions.ts'
-import { DAY, type UsedProtocol } from './use-protocol.ts'
+import { DAY, USDC, type UsedProtocol } from './use-protocol.ts'
 
 /**
  * A life of events by random actions, with changes of fees, settlements and claims. Events are paid in USDC, in DAI, and
@@ -19,7 +19,8 @@ export const startLife = (
     ...{ tokens: [], sixDecimals: [] },
   },
 ) => {
-  const { send, read, mineAt, now, usdc, dai, owner, deployment } = protocol
+  const { send, read, mineAt, now, newEvent, usdc, dai, owner, creator, lp, hedger, secondHedger, oracleAdmin, deployment } =
+    protocol
   const ledger = createLedger()
   const tokens = [usdc, dai, ...further.tokens]
   const { sixDecimals } = further
@@ -41,6 +42,32 @@ export const startLife = (
     eventIds,
     depositIds: () => [...ledger.pools.values()].flatMap((pool) => pool.depositIds),
     positionIds,
+    /**
+     * The whole life of an event, which random actions seldom complete: two wallets buy, and after its expiry it pays a
+     * part. One of them claims, its liquidity providers withdraw, and the other payout is recovered.
+     */
+    async complete(): Promise<void> {
+      const expiryDate = (await now()) + DAY
+      const event = newEvent({ expiryDate })
+      await act([creator, 'createEvent', [event]])
+      const id = eventIds().at(-1) ?? 0n
+      const own = () => ledger.pool(id)
+      await act([creator, 'setPoolSettings', [id, true, true]])
+      await act([lp, 'deposit', [id, 5_000n * USDC + 7n]])
+      for (const who of [hedger, secondHedger])
+        await act([who, 'buyProtection', [id, 2_345n * USDC + 678_901n, maxUint256, maxUint256]])
+      await act([lp, 'claimPremiums', [own().depositIds[1] ?? 0n]])
+      await mineAt(expiryDate)
+      await act([oracleAdmin, 'settleEvent', [id, (event.strike + event.payoutCap) / 2n]])
+      await act([hedger, 'claimPayout', [own().positionIds[0] ?? 0n]])
+      for (const [at, who] of [creator, lp].entries())
+        await act([who, 'withdrawCapital', [own().depositIds[at] ?? 0n]])
+      await act([creator, 'withdrawCreatorEarnings', [id]])
+      await mineAt(expiryDate + 100n * DAY)
+      await act([owner, 'recoverExpiredPayouts', [id]])
+      const { payouts, capital, recovered } = own()
+      if ([payouts, capital, recovered].includes(0n)) throw new Error(`event ${id} was not completed`)
+    },
     /** Tries actions, and lets days pass now and then. */
     async live(steps: number): Promise<void> {
       for (let step = 0; step < steps; step += 1) {
@@ -57,7 +84,5 @@ export const startLife = (
         if (chance(50)) await act([(await read('getHedgePosition', [id])).hedger, 'claimPayout', [id]])
       for (const id of eventIds()) await act([owner, 'recoverExpiredPayouts', [id]])
     },
-    /** Whether a payout was claimed. */
-    hasClaims: () => [...ledger.pools.values()].some(({ payouts }) => payouts > 0n),
   }
 }
