@@ -35,11 +35,13 @@ const settings = { form, seed }
 /**
  * Restarts and kills of several processes under load, failovers of PostgreSQL, the services of the deployment, and the
  * output of all processes. Smaller tests cover a stop, a drain and a takeover each, the start of each command, and what
- * hides secrets.
+ * hides secrets. The past of a long life, compared with an archive node: `history/at`, `fold`, `series` and `totals`
+ * compare a short one.
  */
 const longOnly = [
   'test/faults/failover.service.test.ts',
   'test/faults/processes.service.test.ts',
+  'test/history/archive.service.test.ts',
   'test/repo/canary.service.test.ts',
   'test/repo/deployment.service.test.ts',
 ]
