@@ -27,7 +27,7 @@ type Inspection = {
 /** The colour schemes of the pages. */
 export const schemes = ['light', 'dark'] as const
 
-type Scheme = (typeof schemes)[number]
+export type Scheme = (typeof schemes)[number]
 
 /** Shows the open page at a width in CSS pixels and in a colour scheme. */
 const viewPage = async (page: Page, width: number, scheme: Scheme = 'light'): Promise<void> => {

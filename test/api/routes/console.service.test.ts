@@ -1,10 +1,11 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { Page } from 'puppeteer-core'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openApp } from '../../support/app.ts'
 import { startBrowser } from '../../support/browser.ts'
-import { inspectPage, openPage, readable, schemes, widths } from '../../support/inspect-page.ts'
+import { inspectPage, openPage, readable, type Scheme, schemes, widths } from '../../support/inspect-page.ts'
+import { byForm } from '../../support/repetitions.ts'
 
 /** A browser is slow on a small machine that also runs other tests. */
 const PATIENCE_MS = 60_000
@@ -90,16 +91,24 @@ test('the documentation cannot send requests to another service', async () => {
   }
 })
 
-/** By default a phone, where less fits, in the light and a desktop in the dark. */
-const views = widths.flatMap((width) => schemes.map((scheme) => [width, scheme] as const))
-const inspected = inject('form') === 'long' ? views : views.slice(1, 3)
+/** The pages whose parts the others have too: a landing page, a guide with tables, and a form. */
+const { landing, money, operation } = readable
+const views = widths.flatMap((width) => schemes.map((scheme) => [width, scheme, readable] as const))
+/** By default a phone, where less fits, in the light, and one page of a desktop in the dark. */
+const inspected = byForm<readonly (readonly [number, Scheme, Readonly<Record<string, string>>])[]>(
+  [
+    [390, 'light', { landing, money, operation }],
+    [1280, 'dark', { operation }],
+  ],
+  views,
+)
 
 test.each(inspected)(
-  'at a width of %i pixels every page fits, and has no serious violation of accessibility rules, in the %s scheme',
-  async (width, scheme) => {
+  'at a width of %i pixels each page has no serious violation of accessibility rules in the %s scheme, and fits',
+  async (width, scheme, pages) => {
     const other = await browser.browser.newPage()
     other.setDefaultTimeout(PATIENCE_MS)
-    for (const path of Object.values(readable)) {
+    for (const path of Object.values(pages)) {
       await openPage(other, `${origin}${path}`, width, scheme)
       expect([path, await inspectPage(other)]).toEqual([path, { tooWide: false, violations: [] }])
     }
@@ -107,7 +116,7 @@ test.each(inspected)(
   },
 )
 
-test.runIf(inject('form') === 'long')(
+test.runIf(byForm(false, true))(
   'a first visit of every readable page together is smaller than 1 MB, and the second one is not sent again',
   async () => {
     const other = await browser.browser.newPage()
