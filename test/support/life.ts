@@ -19,8 +19,22 @@ export const startLife = (
     ...{ tokens: [], sixDecimals: [] },
   },
 ) => {
-  const { send, read, mineAt, now, newEvent, usdc, dai, owner, creator, lp, hedger, secondHedger, oracleAdmin, deployment } =
-    protocol
+  const {
+    send,
+    read,
+    mineAt,
+    now,
+    newEvent,
+    usdc,
+    dai,
+    owner,
+    creator,
+    lp,
+    hedger,
+    secondHedger,
+    oracleAdmin,
+    deployment,
+  } = protocol
   const ledger = createLedger()
   const tokens = [usdc, dai, ...further.tokens]
   const { sixDecimals } = further
@@ -60,8 +74,7 @@ export const startLife = (
       await mineAt(expiryDate)
       await act([oracleAdmin, 'settleEvent', [id, (event.strike + event.payoutCap) / 2n]])
       await act([hedger, 'claimPayout', [own().positionIds[0] ?? 0n]])
-      for (const [at, who] of [creator, lp].entries())
-        await act([who, 'withdrawCapital', [own().depositIds[at] ?? 0n]])
+      for (const [at, who] of [creator, lp].entries()) await act([who, 'withdrawCapital', [own().depositIds[at] ?? 0n]])
       await act([creator, 'withdrawCreatorEarnings', [id]])
       await mineAt(expiryDate + 100n * DAY)
       await act([owner, 'recoverExpiredPayouts', [id]])

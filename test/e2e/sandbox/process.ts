@@ -17,9 +17,17 @@ export const resume = async (): Promise<void> => {
   sandbox = await startSandboxProcess(['--persist', folder], longTimeouts)
 }
 
+let isStopped = false
+
+/** Stops the sandbox for good, which has to end in order and leave nothing behind. */
+export const end = async (signal: NodeJS.Signals): Promise<void> => {
+  isStopped = true
+  expect(await sandbox.stop(signal), sandbox.output()).toEqual({ code: 0, left: [] })
+}
+
 afterAll(async () => {
   try {
-    expect(await sandbox.stop('SIGTERM'), sandbox.output()).toEqual({ code: 0, left: [] })
+    if (!isStopped) await end('SIGTERM')
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
