@@ -5,6 +5,7 @@ import { batchCode, batchOf, ENTRY_POINT, entryPointCode, operationLog } from '.
 import { startIndexed, type World } from '../support/indexing.ts'
 import { type Answers, failureOf } from '../support/memory-wallet.ts'
 import { eventually } from '../support/process.ts'
+import { byForm } from '../support/repetitions.ts'
 import { fault, lost, sendsAndFails, without } from '../support/wallet-answers.ts'
 import { createWalletProvider } from '../support/wallet-provider.ts'
 
@@ -80,21 +81,25 @@ const buyers: Readonly<Record<string, Case>> = {
 }
 
 describe('a purchase buys exactly once with a wallet that', () => {
-  test.each(Object.entries(buyers))('%s', async (_, { answers, options, sends }) => {
-    if (options?.atomic === true) await delegate(`0xef0100${batcher.slice(2)}`)
-    const plan = await purchase()
-    const { wallet, sent } = walletOf(answers, options)
-    const before = await held()
-    const hashes: string[] = []
-    const onSent = (hash: string) => void hashes.push(hash)
-    const { positionIds, transactions } = await client.execute(plan, wallet, { onSent })
-    const { data } = await client.get('/v1/hedge/positions', { chainId: 8453, ids: positionIds.join() })
-    expect(data).toMatchObject([{ eventId: 1, notional, hedger: from, createdTx: transactions.at(-1)?.hash }])
-    expect(hashes).toEqual(expect.arrayContaining(transactions.map(({ hash }) => hash)))
-    expect(new Set(hashes).size).toBe(hashes.length)
-    expect(await held()).toBe(before + 1)
-    if (sends !== undefined) expect(sent).toHaveLength(sends)
-  })
+  // By default a batch and single transactions.
+  test.each(Object.entries(buyers).filter((_, at) => byForm(at === 0 || at === 2, true)))(
+    '%s',
+    async (_, { answers, options, sends }) => {
+      if (options?.atomic === true) await delegate(`0xef0100${batcher.slice(2)}`)
+      const plan = await purchase()
+      const { wallet, sent } = walletOf(answers, options)
+      const before = await held()
+      const hashes: string[] = []
+      const onSent = (hash: string) => void hashes.push(hash)
+      const { positionIds, transactions } = await client.execute(plan, wallet, { onSent })
+      const { data } = await client.get('/v1/hedge/positions', { chainId: 8453, ids: positionIds.join() })
+      expect(data).toMatchObject([{ eventId: 1, notional, hedger: from, createdTx: transactions.at(-1)?.hash }])
+      expect(hashes).toEqual(expect.arrayContaining(transactions.map(({ hash }) => hash)))
+      expect(new Set(hashes).size).toBe(hashes.length)
+      expect(await held()).toBe(before + 1)
+      if (sends !== undefined) expect(sent).toHaveLength(sends)
+    },
+  )
 })
 
 test('a purchase is not confirmed by another one of the same wallet', async () => {

@@ -9,7 +9,7 @@ import { indexAll } from '../support/index-all.ts'
 import { byForm, seed } from '../support/repetitions.ts'
 import { startWorld } from '../support/world.ts'
 
-const PLANS = byForm(120, 5_000)
+const PLANS = byForm(60, 5_000)
 const AT_ONCE = 8
 
 const [worlds, database, engine] = await Promise.all([

@@ -11,7 +11,7 @@ import { type Action, createRandomActions } from '../support/random-actions.ts'
 import { byForm, seed } from '../support/repetitions.ts'
 import { DAI, DAY, type NewEvent, USDC, useProtocol } from '../support/use-protocol.ts'
 
-const PLANS = byForm(8, 500)
+const PLANS = byForm(5, 500)
 
 const profile = inject('profile')
 const protocol = await useProtocol(profile)

@@ -5,6 +5,7 @@ import { attestationMessage } from '../../src/protocol/attestation.ts'
 import { deployHostileToken } from '../support/hostile-token.ts'
 import { startNodeProxy } from '../support/node-proxy.ts'
 import { blockingCodes, planOf, refusesOverrides, usePlans } from '../support/plan-apps.ts'
+import { byForm } from '../support/repetitions.ts'
 import { DAI, DAY, fees, type NewEvent, USDC, useProtocol } from '../support/use-protocol.ts'
 
 /* Over nodes that do not simulate, a plan is executable only when everything that could make it revert was checked. */
@@ -124,7 +125,8 @@ describe('a plan without a simulation finds what makes a call revert', () => {
       { initialLiquidity: 0n },
       { initialLiquidity: 2n ** 128n },
     ]
-    for (const chosen of cases) {
+    // `plan checks` have the other terms without a node.
+    for (const chosen of cases.filter((_, at) => byForm(at % 4 === 0, true))) {
       const [plan, simulated] = [
         await planOf(blind, 'create-event', intentOf(chosen)),
         await planOf(simulating, 'create-event', intentOf(chosen)),
@@ -275,7 +277,8 @@ describe('a signed quote', () => {
       ['quote_expired', await signedTerms({ at: time - 200n })],
       ['quote_from_the_future', await signedTerms({ at: time + 3_600n })],
     ]
-    for (const [code, body] of cases) expect(await codesOf('create-event', body)).toEqual([code])
+    for (const [code, body] of cases.filter((_, at) => byForm(at % 3 === 0, true)))
+      expect(await codesOf('create-event', body)).toEqual([code])
     const { expiry, ...terms } = good
     await send(creator, 'createEvent', [{ ...terms, expiryDate: expiry } as unknown as NewEvent])
     expect(await codesOf('create-event', good)).toEqual(['quote_nonce_used'])
