@@ -163,10 +163,10 @@ test('a process that has lost its notifications serves nothing from the cache un
 })
 
 /** Reorgs that are tried at least; more of them until a tag was found to hold after one. */
-const TRIALS = byForm(3, 100)
+const TRIALS = byForm(2, 100)
 const MOST_TRIALS = byForm(150, 500)
 /** The most tags that are tried after a reorg, the newest ones. */
-const MOST_TAGS = byForm(20, 60)
+const MOST_TAGS = byForm(8, 60)
 
 test('a reorg never leads to a 304 for outdated data', { timeout: byForm(180_000, 900_000) }, async () => {
   const random = uniforms(seed)

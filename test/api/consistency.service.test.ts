@@ -9,7 +9,7 @@ import { byForm } from '../support/repetitions.ts'
 
 const USDC = 10n ** 6n
 
-const CYCLES = byForm(8, 1_000)
+const CYCLES = byForm(3, 1_000)
 
 let world: World
 let indexed: Awaited<ReturnType<typeof startIndexed>>
@@ -71,7 +71,7 @@ test(`a list that is read with afterTx contains the row of the transaction, ${CY
   }
 })
 
-const OWN_CYCLES = byForm(10, 1_000)
+const OWN_CYCLES = byForm(3, 1_000)
 
 test(`a read of the chain with afterTx is of the transaction's block or a later one, ${OWN_CYCLES} times in a row`, {
   timeout: OWN_CYCLES * 5_000,

@@ -70,9 +70,9 @@ describe('while calls of a contract that anyone named', () => {
     await isServed(app)
     const token = await deploy('GreedyToken')
     proxy.hold((body) => body.toLowerCase().includes(token.slice(2).toLowerCase()))
-    const sent = Array.from({ length: 2 }, () => sendAll(app, token)).flat()
+    const sent = Array.from({ length: byForm(1, 2) }, () => sendAll(app, token)).flat()
     await vi.waitFor(() => expect(proxy.held()).toBe(2))
-    for (let times = 0; times < 3; times += 1) {
+    for (let times = 0; times < byForm(1, 3); times += 1) {
       await isServed(app)
       await app.isUnharmed()
       expect(proxy.held()).toBeLessThanOrEqual(2)

@@ -15,7 +15,7 @@ import { builders, gets, posts } from '../vectors/specification.ts'
 
 type World = Awaited<ReturnType<typeof startWorld>>
 
-const REQUESTS = byForm(300, 50_000)
+const REQUESTS = byForm(120, 50_000)
 /** Requests of which the first of each operation is sent in any case. */
 const GENERATED = Math.max(REQUESTS, 1_000)
 const AT_ONCE = 16

@@ -35,7 +35,7 @@ const open = async (limits: Limits = {}, draining?: AbortSignal): Promise<App> =
 
 /** Waits at once, and how long they last, in milliseconds. `test/reads/transaction-polls.test.ts` has the bounds of a poll. */
 const [MANY, MANY_MS] = byForm([200, 1_000], [1_000, 5_000])
-const CLIENTS = byForm(100, 500)
+const CLIENTS = byForm(40, 500)
 
 const UNKNOWN = `0x${'ab'.repeat(32)}`
 const list = () => `/v1/hedge/deposits/8453/wallet/${world.lp.account.address}`

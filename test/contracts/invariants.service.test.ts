@@ -9,7 +9,7 @@ import { byForm, seed } from '../support/repetitions.ts'
 import { DAI, DAY, useProtocol } from '../support/use-protocol.ts'
 
 /** Actions that are tried at least; more of them until a third of this number went through. */
-const steps = byForm(70, 20_000)
+const steps = byForm(40, 20_000)
 const MOST_STEPS = 10 * steps
 
 const profile = inject('profile')

@@ -8,7 +8,7 @@ import { createRandomActions } from '../support/random-actions.ts'
 import { byForm, seedsFrom } from '../support/repetitions.ts'
 import { DAY, useProtocol } from '../support/use-protocol.ts'
 
-const ROUNDS = byForm(8, 200)
+const ROUNDS = byForm(4, 200)
 const CHAIN = 8453
 const ALL = { chainIds: [CHAIN], types: subjectTypes }
 

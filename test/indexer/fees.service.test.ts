@@ -100,7 +100,7 @@ test('an event keeps the rates of the last log before its own, also when both ar
   expect(await storedFees(database, CHAIN)).toMatchObject({ rows: { length: 4 } })
 })
 
-const ACTS = byForm(14, 60)
+const ACTS = byForm(8, 60)
 
 test('random orders of fee changes and events, indexed in steps of random lengths, give the rates of the logs', async () => {
   const uniform = uniforms(seed)

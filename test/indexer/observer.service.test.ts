@@ -194,7 +194,7 @@ test('an observer continues by itself at the block that replaced its own', async
 test('concurrent steps, rollbacks, sweeps, observers and audits do not deadlock', async () => {
   await index()
   const confirm = createConfirm(chain)
-  let left = byForm(3, 6)
+  let left = byForm(2, 6)
   /** The error of a read at an orphaned block, which is repeated. */
   const busy = async (work: () => Promise<void>): Promise<void> => {
     while (left > 0) {

@@ -23,7 +23,7 @@ import { DAY, useProtocol } from '../support/use-protocol.ts'
 import { openReceiver, type Received } from '../support/webhook-receiver.ts'
 
 const CHAIN = 8453
-const ROUNDS = byForm(6, 80)
+const ROUNDS = byForm(4, 80)
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
