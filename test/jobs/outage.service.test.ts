@@ -144,29 +144,35 @@ test('repeated jobs that a fail-over lost are scheduled again, even if no connec
   }
 })
 
-test.each<[what: string, keys: string]>([
-  ['all of a schedule', '*sweep*'],
+const evicted = [
   ['the next job of a schedule', '*sweep:delayed'],
-])('a repeated job continues after Redis evicted %s', { timeout: 60_000 }, async (_, keys) => {
-  const lines: string[] = []
-  const worker = await startWorker({ lines, checkEveryMs: 500 })
-  try {
-    await eventually('a sweep', () => worker.swept() > 0)
-    // Nothing is lost while the schedule is there.
-    await eventually('several checks', () => worker.swept() > 2)
-    expect(lines).toEqual([])
-    const evict = async () => {
-      const found = await redis.client.keys(`${worker.prefix}${keys}`)
-      return found.length > 0 && (await redis.client.del(...found)) > 0
+  ['all of a schedule', '*sweep*'],
+] as const
+// By default what is harder to notice: the schedule itself is still there.
+test.each(evicted.slice(0, byForm(1, evicted.length)))(
+  'a repeated job continues after Redis evicted %s',
+  { timeout: 60_000 },
+  async (_, keys) => {
+    const lines: string[] = []
+    const worker = await startWorker({ lines, checkEveryMs: 500 })
+    try {
+      await eventually('a sweep', () => worker.swept() > 0)
+      // Nothing is lost while the schedule is there.
+      await eventually('several checks', () => worker.swept() > 2)
+      expect(lines).toEqual([])
+      const evict = async () => {
+        const found = await redis.client.keys(`${worker.prefix}${keys}`)
+        return found.length > 0 && (await redis.client.del(...found)) > 0
+      }
+      await eventually('an eviction', evict)
+      const before = worker.swept()
+      await eventually('a sweep after the eviction', () => worker.swept() > before + 1, 20_000)
+      expect(lines.join('')).toContain('must not be to evict keys')
+    } finally {
+      await worker.close()
     }
-    await eventually('an eviction', evict)
-    const before = worker.swept()
-    await eventually('a sweep after the eviction', () => worker.swept() > before + 1, 20_000)
-    expect(lines.join('')).toContain('must not be to evict keys')
-  } finally {
-    await worker.close()
-  }
-})
+  },
+)
 
 test('a Redis that refuses every connection is asked ever more rarely', async () => {
   const lines: string[] = []
