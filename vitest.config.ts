@@ -57,6 +57,44 @@ const random = [
 ]
 const isDeployed = seed % 2 === 0
 
+/**
+ * Parts together, over real services. Smaller tests notice the faults of each part (`test/mutants` names them). The long
+ * form and a run of named files have all of these; any other run has a third, which its seed chooses. The durations of
+ * the thirds are about equal.
+ */
+const combined = [
+  'test/api/transactions.service.test.ts',
+  'test/api/foreign-code.service.test.ts',
+  'test/client/execute.service.test.ts',
+  'test/client/changes.service.test.ts',
+  'test/indexer/observer.service.test.ts',
+  'test/plans/unchecked.service.test.ts',
+  'test/api/event-source.service.test.ts',
+  'test/api/lists.service.test.ts',
+  'test/indexer/fees.service.test.ts',
+  'test/indexer/audit-slice.service.test.ts',
+  'test/api/conditional.service.test.ts',
+  'test/api/consistency.service.test.ts',
+  'test/webhooks/deliveries.service.test.ts',
+  'test/indexer/index.service.test.ts',
+  'test/api/settlements.service.test.ts',
+  'test/pricing/calibration-sets.service.test.ts',
+  'test/api/mcp.service.test.ts',
+  'test/indexer/audit-columns.service.test.ts',
+  'test/plans/unsimulated.service.test.ts',
+  'test/api/waits.service.test.ts',
+  'test/api/urls.service.test.ts',
+  'test/api/after-refresh.service.test.ts',
+  'test/api/generated.service.test.ts',
+  'test/indexer/feed.service.test.ts',
+  'test/indexer/reindex.service.test.ts',
+  'test/api/final-settlements.service.test.ts',
+  'test/sandbox/story.service.test.ts',
+  'test/api/limit-store.service.test.ts',
+]
+const isNamed = process.argv.slice(2).some((it) => it.includes('test/'))
+const leftOut = form === 'long' || isNamed ? [] : combined.filter((_, at) => at % 3 !== seed % 3)
+
 /*
  * The projects of the first group share their workers. The project `timing` runs after them, alone and one file at a
  * time: its tests judge how long something takes, which other files' load would change.
@@ -86,7 +124,7 @@ export default defineConfig({
           ...common,
           name: 'service',
           include: ['test/**/*.service.test.ts'],
-          exclude: form === 'long' ? [] : [...longOnly, ...(isDeployed ? random : [])],
+          exclude: form === 'long' ? [] : [...longOnly, ...leftOut, ...(isDeployed ? random : [])],
           globalSetup: services,
           provide: { ...settings, profile: 'reference' },
         },

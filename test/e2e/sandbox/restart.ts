@@ -53,7 +53,7 @@ test.runIf(byForm(true, false))('a stop reports that it saves each chain', async
 
 /*
  * A second start takes as much of a core as ten files, so the rest is part of the long form. `test/sandbox` resumes a
- * node and a PostgreSQL and restarts a killed service, `test/indexer/index` follows a reorg, and `test/api/reads` reads
+ * node and a PostgreSQL and restarts a killed service, `test/indexer/reorg` follows a reorg, and `test/api/reads` reads
  * without a node and without a database.
  */
 describe.runIf(byForm(false, true))('a sandbox that resumes', () => {
