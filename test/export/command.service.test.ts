@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { runExport } from '../../src/compose/export.ts'
+import type { Flags } from '../../src/compose/flags.ts'
 import { tableNames } from '../../src/export/tables.ts'
 import { builtCommand } from '../support/built.ts'
 import { type Exports, manifestOf, startExports } from '../support/exports.ts'
@@ -49,6 +50,14 @@ const command = async (words: readonly string[], killAfter = Number.POSITIVE_INF
   return { code, stdout, errors, files }
 }
 
+/** Runs the command in this process, and takes its exit code back. */
+const called = async (flags: Flags) => {
+  const { text } = await runCommand(() => runExport(flags), environment())
+  const code = process.exitCode ?? 0
+  process.exitCode = undefined
+  return { code, stdout: text }
+}
+
 test('the command exports both chains, continues after a kill, and verifies', async () => {
   const folder = join(folders, 'command')
   const killed = await command(['--out', folder], 16)
@@ -69,11 +78,11 @@ test('the command exports both chains, continues after a kill, and verifies', as
     expect(await strip(folder)).toEqual(await strip(whole))
   }
   const [{ path = '' } = {}] = (await manifestOf(folder)).files
-  expect(await command(['--out', folder, '--verify', '--chain', '8453'])).toMatchObject({ code: 0 })
+  expect(await called({ out: folder, verify: true, chain: '8453' })).toMatchObject({ code: 0 })
   await rm(join(folder, path))
-  const differs = await command(['--out', folder, '--verify', '--chain', '8453', '--table', 'activity'])
+  const differs = await called({ out: folder, verify: true, chain: '8453', table: 'activity' })
   expect(differs).toMatchObject({ code: 1, stdout: expect.stringContaining(`\n  differs: ${path}\n`) })
-  expect(await command(['--out', folder, '--repair', '--chain', '8453'])).toMatchObject({ code: 0 })
+  expect(await called({ out: folder, repair: true, chain: '8453' })).toMatchObject({ code: 0 })
 })
 
 test('a wrong option is refused with exit code 2, naming the option', async () => {
