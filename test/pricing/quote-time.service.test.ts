@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { encodeFunctionData, isHex } from 'viem'
 import { expect, test } from 'vitest'
@@ -6,6 +7,7 @@ import { openEngine } from '../../src/pricing/engine.ts'
 import { QuoteRequest } from '../../src/pricing/messages.ts'
 import { engineOptions } from '../support/engine.ts'
 import { receiptOf } from '../support/receipt.ts'
+import { byForm } from '../support/repetitions.ts'
 import { type NewEvent, useProtocol } from '../support/use-protocol.ts'
 
 const { client, send, outcome, newEvent, owner, creator, diamond, now } = await useProtocol()
@@ -52,6 +54,8 @@ test('while a chain produces a block every 2 s, every signed quote is accepted a
     while ((await client.getBlockNumber()) < first + 3n) {
       const params = await event()
       simulated.push(await outcome(creator, 'createEvent', [params]))
+      // Many quotes a block take a core, and show no more than some.
+      await sleep(byForm(150, 0))
       if (sent.length >= 20) continue
       const data = encodeFunctionData({ abi: protocolAbi, functionName: 'createEvent', args: [params] })
       sent.push(await client.sendTransaction({ account: creator, to: diamond, data, gas: 1_000_000n, chain: null }))
