@@ -91,6 +91,11 @@ const combined = [
   'test/api/final-settlements.service.test.ts',
   'test/sandbox/story.service.test.ts',
   'test/api/limit-store.service.test.ts',
+  'test/plans/claims.service.test.ts',
+  'test/client/terms.service.test.ts',
+  'test/api/simulation.service.test.ts',
+  'test/api/status.service.test.ts',
+  'test/plans/quoted.service.test.ts',
 ]
 const isNamed = process.argv.slice(2).some((it) => it.includes('test/'))
 const leftOut = form === 'long' || isNamed ? [] : combined.filter((_, at) => at % 3 !== seed % 3)
