@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { blocksOf, differences, openGuide, pagesWithCode, sendRequest, statedOutput } from '../../support/guide.ts'
+import { byForm, seed } from '../../support/repetitions.ts'
 import { sandbox } from './process.ts'
 
 const guide = await openGuide(sandbox.url)
@@ -15,10 +16,13 @@ const requests = pagesWithCode.flatMap((page) => {
   })
 })
 
+/** Each page is a process. By default a run has a third of them, which its seed chooses; all of them are compiled. */
+const run = pagesWithCode.filter((_, at) => byForm(at % 3 === seed % 3, true))
+
 describe('the guide', () => {
   test.concurrent('the code of the guide compiles under the settings of the project', () => guide.check())
 
-  test.concurrent.each(pagesWithCode)(
+  test.concurrent.each(run)(
     'the code in %s, as the guide shows it, runs to its end and prints what it states',
     async (page) => {
       expect(await guide.run(page)).toEqual(statedOutput(page))
