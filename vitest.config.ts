@@ -96,6 +96,11 @@ const combined = [
   'test/api/simulation.service.test.ts',
   'test/api/status.service.test.ts',
   'test/plans/quoted.service.test.ts',
+  'test/plans/bounds.service.test.ts',
+  'test/api/me.service.test.ts',
+  'test/db/reader.service.test.ts',
+  'test/plans/summary.service.test.ts',
+  'test/reads/balances.service.test.ts',
 ]
 const isNamed = process.argv.slice(2).some((it) => it.includes('test/'))
 const isWhole = form === 'default' && !isNamed
