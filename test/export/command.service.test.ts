@@ -52,7 +52,7 @@ const command = async (words: readonly string[], killAfter = Number.POSITIVE_INF
 
 /** Runs the command in this process, and takes its exit code back. */
 const called = async (flags: Flags) => {
-  const { text } = await runCommand(() => runExport(flags), environment())
+  const { text } = await runCommand(() => runExport(flags), { ...environment(), LOG_LEVEL: 'silent' })
   const code = process.exitCode ?? 0
   process.exitCode = undefined
   return { code, stdout: text }
