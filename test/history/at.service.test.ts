@@ -9,7 +9,7 @@ import { byForm, seed } from '../support/repetitions.ts'
 import { useProtocol } from '../support/use-protocol.ts'
 
 /** Random actions after one whole life of an event, and how many times everything is read meanwhile. */
-const STEPS = byForm(24, 3_000)
+const STEPS = byForm(12, 3_000)
 const READINGS = byForm(2, 60)
 
 const profile = inject('profile')

@@ -27,7 +27,7 @@ beforeAll(async () => {
   store = await createTestDatabase()
   const nodes = [{ url: protocol.url, deployment: protocol.deployment }]
   api = await openApp({ nodes, databaseUrl: store.url, headMaxAgeMs: 0 })
-  await life.complete()
+  await life.complete({ recovers: false })
   await life.live(byForm(30, 200))
   await index()
 })
