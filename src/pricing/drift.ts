@@ -43,7 +43,7 @@ export const empiricalDrift = ({ closes, last }: History, r: number): Drift => {
 const rateOf = (currency: string, r: number, table: LocalRates): number | undefined => {
   if (currency === 'USD') return r
   const anchor = anchorOf(currency)
-  return table.rates[currency] ?? (anchor && rateOf(anchor, r, table))
+  return table.rates[currency] ?? (anchor === undefined ? undefined : rateOf(anchor, r, table))
 }
 
 /** The currencies of tiers whose drift follows interest rates, that have none in the table. */

@@ -9,7 +9,7 @@ import { currenciesWithout } from './drift.ts'
 import { isStale, localRatesFault, usdRateFault } from './freshness.ts'
 import { readLocalRates } from './market/local-rates.ts'
 import { openMarket, type Rates } from './market/open-market.ts'
-import { createUsdRate } from './market/usd-rate.ts'
+import { createUsdRate, type UsdRate } from './market/usd-rate.ts'
 import type { Backtest, Health, Quote, QuoteRequest, Values, ValuesRequest } from './messages.ts'
 import { createModel, type ModelOptions } from './model.ts'
 import { pairName } from './pair.ts'
@@ -51,7 +51,8 @@ type PairHealth = Health['pairs'][number] & {
   readonly stale: boolean
 }
 
-export type EngineHealth = Pick<Health, 'usdRate' | 'pricingEngineSigner'> & {
+export type EngineHealth = Pick<Health, 'pricingEngineSigner'> & {
+  readonly usdRate: UsdRate
   readonly pairs: readonly PairHealth[]
   /** The conditions that prevent signed quotes; null without a key. */
   readonly signing: { readonly chains: readonly ChainTime[]; readonly rates: readonly string[] } | null

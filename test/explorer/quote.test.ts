@@ -120,7 +120,9 @@ describe('the breakdown of a quote', () => {
       'The interest rates are old: they are of 2024-11-29.',
       'The dollar rate is the configured one of 2024-11-29.',
     ])
-    expect(cautions({ history: { stale: false }, usdRate: {}, localRates: { stale: false }, spotSource: null })).toEqual([])
+    expect(
+      cautions({ history: { stale: false }, usdRate: {}, localRates: { stale: false }, spotSource: null }),
+    ).toEqual([])
   })
 })
 
