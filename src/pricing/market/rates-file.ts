@@ -7,7 +7,7 @@ import { daysBetween, type Source } from './series.ts'
 const FILE_DAYS = 1_130
 
 /** The closes of a source as CSV, `pair,date,close`, which the operator's folder of rates accepts. */
-export const ratesText = ({ series }: Source): string => {
+const ratesText = ({ series }: Source): string => {
   const newest =
     series
       .flatMap(({ closes }) => closes.map(({ date }) => date))
