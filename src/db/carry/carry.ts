@@ -162,7 +162,8 @@ const open = async (url: string, name: string, variable: string): Promise<Client
 
 /**
  * Carries what no chain has from the previous to the rebuilt database, in one transaction. The previous one stays as it
- * is, and refuses changes of what was carried from then on. No worker may run on either. Throws an OperatorError with advice when something is not ready, which changes nothing.
+ * is, and refuses changes of what was carried from then on. No worker may run on either. Throws an OperatorError with
+ * advice when something is not ready, which changes nothing.
  */
 export const carry = async (
   urls: { readonly previous: string; readonly rebuilt: string },
