@@ -35,8 +35,13 @@ test('a missing environment file is reported in one line', async () => {
 
 test('rates that were fetched to the folder of rates are shown, and an unreadable file gives exit code 1', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'rates-'))
-  const days = readFileSync('test/pricing/market/recorded/eurofxref-hist.csv', 'utf8')
-  const publisher = await startPublisher(() => ({ body: days }))
+  const days = Array.from({ length: 60 }, (_, back) =>
+    new Date(Date.now() - back * 86_400_000).toISOString().slice(0, 10),
+  )
+  const body = ['Date,USD,JPY,', ...days.map((day, back) => `${day},${1.1 + back / 1e4},${160 + back / 100},`)].join(
+    '\n',
+  )
+  const publisher = await startPublisher(() => ({ body }))
   writeFileSync(join(folder, 'broken.csv'), 'no,known,format')
   const env = { ENGINE_RATES_FOLDER: folder, ENGINE_ECB_URL: publisher.url, DIAMOND_ADDRESS_8453: '' }
   const failed = await cli(`engine market --fetch ${folder}`, env).catch((fault) => fault)
@@ -44,7 +49,7 @@ test('rates that were fetched to the folder of rates are shown, and an unreadabl
   rmSync(folder, { recursive: true })
   expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining('broken.csv') })
   expect(failed.stdout).toContain(`written: ${join(folder, 'ECB.csv')}\n`)
-  expect(failed.stdout).toMatch(/^USD\/JPY +ECB\.csv +\d+ closes/m)
+  expect(failed.stdout).toMatch(/^USD\/JPY +ECB\.csv .* fresh$/m)
 })
 
 test('the picture in the documentation equals the output of the command next to it', async () => {
