@@ -6,7 +6,7 @@ import type { LocalRates } from './market/local-rates.ts'
 import type { History, Market } from './market/market.ts'
 import type { UsdRate } from './market/usd-rate.ts'
 import { parsePair } from './pair.ts'
-import { type Basis, deriveInputs, type Inputs, spotVolatilities } from './quotes/inputs.ts'
+import { type Basis, createSpotVolatilities, deriveInputs, type Inputs } from './quotes/inputs.ts'
 import { snapRate } from './quotes/premium.ts'
 import { classify, type Tier, type TierName, tiers } from './tiers.ts'
 import { TRADING_DAYS } from './variance.ts'
@@ -59,6 +59,7 @@ export const inputsOver = (basis: Basis, years: number): Inputs | undefined => {
 /** Creates the one definition of how a pair is priced, for quotes and for values. */
 export const createModel = (options: ModelOptions): Model => {
   const { market, calibrations, usdRate, localRates, volMarkups, maxStalenessDays, now } = options
+  const spotVolatilities = createSpotVolatilities()
   return async (name) => {
     const pair = parsePair(name)
     const classification = pair && classify(pair)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createModel, type PairModel } from '../../src/pricing/model.ts'
-import { deriveInputs, type Inputs, spotVolatilities } from '../../src/pricing/quotes/inputs.ts'
+import { createSpotVolatilities, deriveInputs, type Inputs } from '../../src/pricing/quotes/inputs.ts'
 import { createQuoter } from '../../src/pricing/quotes/quote.ts'
 import { createValuer } from '../../src/pricing/quotes/values.ts'
 import { ewmaVolatility, logReturns } from '../../src/pricing/variance.ts'
@@ -19,7 +19,7 @@ const parameters = {
 } as PairModel['parameters']
 const drift = { mu: 0.01, q: 0.02, qEffective: 0.03, localRates: null, missingRate: null, note: '' }
 const tier = { floor: 0.05 } as PairModel['tier']
-const volatilities = spotVolatilities(history, parameters)
+const volatilities = createSpotVolatilities()(history, parameters)
 const inputs = deriveInputs({ ...volatilities, parameters, tier, drift, r: 0.04, volMarkup: 1, tradingDays: 63 })
 const asOf = 1_800_000_000
 const range = {
@@ -82,8 +82,9 @@ test('the forecast begins without the jumps of the newest returns, where the jum
   const moves = Array.from({ length: 130 }, (_, day) => (day === 125 ? 0.08 : day % 2 ? 0.004 : -0.004))
   const closes = [1]
   for (const move of moves) closes.push((closes.at(-1) ?? 1) * Math.exp(move))
-  const found = (jumpsFrom: 'fit' | 'tier') =>
-    spotVolatilities({ closes: closes.map((close) => ({ date: '', close })) }, { jumpsFrom })
+  const spotVolatilities = createSpotVolatilities()
+  const moved = { closes: closes.map((close) => ({ date: '', close })) }
+  const found = (jumpsFrom: 'fit' | 'tier') => spotVolatilities(moved, { jumpsFrom })
   const raw = ewmaVolatility(moves)
   expect(raw).toBeGreaterThan(0.2)
   expect(found('tier')).toEqual({ sigmaRealizedRaw: expect.closeTo(raw, 12), sigma0: expect.closeTo(raw, 12) })

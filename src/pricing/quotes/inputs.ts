@@ -54,18 +54,29 @@ export type Basis = {
   readonly volMarkup: number
 }
 
-/**
- * The annual volatility of the newest returns, and what the forecast begins with: the same without jumps, where the
- * jumps of the pair are priced by themselves. A return is judged by those before it, so that twice as many are read.
- */
-export const spotVolatilities = (
-  { closes }: Pick<History, 'closes'>,
-  { jumpsFrom }: Pick<Parameters, 'jumpsFrom'>,
-): Pick<Basis, 'sigmaRealizedRaw' | 'sigma0'> => {
+/** Annual volatilities of the newest returns: of all of them, and without their jumps. */
+type SpotVolatilities = { readonly all: number; readonly diffusive: number }
+
+/** A return is judged by those before it, so that twice as many are read. */
+const volatilitiesOf = ({ closes }: Pick<History, 'closes'>): SpotVolatilities => {
   const returns = logReturns(closes.slice(-2 * SPOT_RETURNS - 1).map(({ close }) => close))
-  const sigmaRealizedRaw = ewmaVolatility(returns)
-  const sigma0 = jumpsFrom === 'fit' ? ewmaVolatility(splitReturns(returns).diffusive) : sigmaRealizedRaw
-  return { sigmaRealizedRaw, sigma0 }
+  return { all: ewmaVolatility(returns), diffusive: ewmaVolatility(splitReturns(returns).diffusive) }
+}
+
+/**
+ * Returns the annual volatility of a history's newest returns, and what the forecast begins with: the same without
+ * jumps, where the jumps of the pair are priced by themselves. It computes them once for a history, whose closes stay.
+ */
+export const createSpotVolatilities = () => {
+  const known = new WeakMap<object, SpotVolatilities>()
+  return (
+    history: Pick<History, 'closes'>,
+    { jumpsFrom }: Pick<Parameters, 'jumpsFrom'>,
+  ): Pick<Basis, 'sigmaRealizedRaw' | 'sigma0'> => {
+    const { all, diffusive } = known.get(history) ?? volatilitiesOf(history)
+    known.set(history, { all, diffusive })
+    return { sigmaRealizedRaw: all, sigma0: jumpsFrom === 'fit' ? diffusive : all }
+  }
 }
 
 /** The kernel's inputs for a horizon in trading days. */

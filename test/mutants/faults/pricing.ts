@@ -214,7 +214,7 @@ export const pricingFaults: Faults = {
       ['const SPOT_RETURNS = 60', 'const SPOT_RETURNS = 20'],
       ['persistence: alpha + beta', 'persistence: beta'],
       ['const forecast = { sigma0, sigmaLongRun', 'const forecast = { sigma0: sigmaLongRun, sigmaLongRun'],
-      ["jumpsFrom === 'fit' ? ewma", "jumpsFrom === 'tier' ? ewma"],
+      ["jumpsFrom === 'fit' ? diffusive", "jumpsFrom === 'tier' ? diffusive"],
       ['{ floor: tier.floor, volMarkup }', '{ floor: 0, volMarkup }'],
       ['Math.sqrt(averageVariance(forecast, tradingDays))', 'averageVariance(forecast, tradingDays)'],
       ['from: parameters.jumpsFrom', "from: 'tier'"],
