@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Endpoint } from '../../src/chain/endpoints/endpoint.ts'
 import { createLatency } from '../../src/chain/endpoints/latency.ts'
 import type { Rank } from '../../src/chain/endpoints/ranking.ts'
@@ -13,6 +13,8 @@ import { useFastClock } from '../support/fast-clock.ts'
 /* How a batch passes from one endpoint to the next, with endpoints and a clock of the test. */
 
 beforeAll(useFastClock)
+// A timer that a test left behind does not count in the next one.
+beforeEach(() => void vi.clearAllTimers())
 afterAll(() => void vi.useRealTimers())
 
 type Reply = Outcome<unknown> | 'hang' | Error | ((nth: number) => Outcome<unknown> | Promise<Outcome<unknown>>)

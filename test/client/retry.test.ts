@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Etags } from '../../client/src/etags.ts'
 import { joinHeaders } from '../../client/src/headers.ts'
 import { delayOf, isTemporary, parseRetryAfter, sleep } from '../../client/src/retry.ts'
@@ -8,6 +8,8 @@ import { useFastClock } from '../support/fast-clock.ts'
 /* The parts of a request of the client: pauses, tags, headers and URLs. */
 
 beforeAll(useFastClock)
+// A timer that a test left behind does not count in the next one.
+beforeEach(() => void vi.clearAllTimers())
 afterAll(() => void vi.useRealTimers())
 
 describe('the pause before the next attempt', () => {

@@ -1,9 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type Message, readMessages } from '../../client/src/sse.ts'
 import { createEventStream } from '../support/event-stream.ts'
 import { useFastClock } from '../support/fast-clock.ts'
 
 beforeAll(useFastClock)
+// A timer that a test left behind does not count in the next one.
+beforeEach(() => void vi.clearAllTimers())
 afterAll(() => void vi.useRealTimers())
 
 /** The messages of a stream that arrives in these chunks. */
