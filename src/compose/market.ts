@@ -4,9 +4,8 @@ import { engineOf } from '../config/parts.ts'
 import { errorText, OperatorError } from '../lib/errors.ts'
 import { createLogger, type Logger } from '../lib/observe/log.ts'
 import { openEngine } from '../pricing/engine.ts'
-import { ecbFeed, fredFeed } from '../pricing/market/live.ts'
 import { readLocalRates } from '../pricing/market/local-rates.ts'
-import type { Rates } from '../pricing/market/open-market.ts'
+import { publishers, type Rates } from '../pricing/market/open-market.ts'
 import { writeRates } from '../pricing/market/rates-file.ts'
 import { reportOf } from '../pricing/market/report.ts'
 import { configureChains } from '../protocol/chains.ts'
@@ -23,12 +22,8 @@ const countWarnings = (): { readonly log: Logger; warnings(): number } => {
 }
 
 /** Writes the rates of each configured publisher to a file in the folder. Throws an OperatorError without a publisher. */
-const fetchRates = async (folder: string, { ecbUrl, fredUrl }: Rates, log: Logger): Promise<void> => {
-  const options = { now: Date.now, log }
-  const feeds = [
-    ...(ecbUrl === undefined ? [] : [ecbFeed({ url: ecbUrl, ...options })]),
-    ...(fredUrl === undefined ? [] : [fredFeed({ url: fredUrl, ...options })]),
-  ]
+const fetchRates = async (folder: string, rates: Rates, log: Logger): Promise<void> => {
+  const feeds = publishers({ ...rates, now: Date.now, log })
   if (feeds.length === 0) throw new OperatorError('there is nothing to fetch: set ENGINE_ECB_URL or ENGINE_FRED_URL')
   for (const feed of feeds) {
     try {

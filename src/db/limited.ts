@@ -12,25 +12,7 @@ const MAX_WAITING = 10_000
  */
 export const limitConnections = (database: Database, atOnce: number, waiting = MAX_WAITING): Database => {
   const refuse = () => unavailable('too much work waits for the database')
-  const limit = createConcurrencyLimit({ atOnce, waiting, refuse })
-  /** Work that has not begun. */
-  let queued = 0
-  const limited = async <T>(work: () => Promise<T>): Promise<T> => {
-    let own = 1
-    const leave = (): void => {
-      queued -= own
-      own = 0
-    }
-    queued += own
-    try {
-      return await limit(() => {
-        leave()
-        return work()
-      })
-    } finally {
-      leave()
-    }
-  }
+  const limited = createConcurrencyLimit({ atOnce, waiting, refuse })
   return {
     ...database,
     run: (query) => limited(() => database.run(query)),
@@ -39,7 +21,7 @@ export const limitConnections = (database: Database, atOnce: number, waiting = M
     snapshot: (work) => limited(() => database.snapshot(work)),
     connections() {
       const { waiting: atPool, ...connections } = database.connections()
-      return { ...connections, waiting: atPool + queued }
+      return { ...connections, waiting: atPool + limited.waiting() }
     },
   }
 }

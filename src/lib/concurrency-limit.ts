@@ -24,7 +24,7 @@ export const createConcurrencyLimit = (options: {
   readonly atOnce: number
   readonly waiting: number
   readonly refuse: () => Error
-}): ConcurrencyLimit => {
+}): ConcurrencyLimit & { /** The number of tasks that have not begun. */ readonly waiting: () => number } => {
   const { atOnce } = options
   const atOncePerClient = Math.ceil(atOnce / 2)
   /** The number of running tasks by client, if any. */
@@ -101,7 +101,7 @@ export const createConcurrencyLimit = (options: {
     }
   }
 
-  return async (run, signal, client = NOBODY) => {
+  const limited: ConcurrencyLimit = async (run, signal, client = NOBODY) => {
     signal?.throwIfAborted()
     if (mayBegin(client)) take(client)
     else {
@@ -114,4 +114,5 @@ export const createConcurrencyLimit = (options: {
       handOver(client)
     }
   }
+  return Object.assign(limited, { waiting: () => waiting })
 }

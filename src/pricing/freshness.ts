@@ -1,7 +1,7 @@
 import type { Drift } from './drift.ts'
 import type { LocalRates } from './market/local-rates.ts'
 import type { History } from './market/market.ts'
-import { daysBetween } from './market/series.ts'
+import { dayOf, daysBetween } from './market/series.ts'
 import type { UsdRate } from './market/usd-rate.ts'
 
 /**
@@ -12,8 +12,6 @@ const USD_RATE_MAX_AGE_MS = 12 * 3_600_000
 
 /** Central banks decide on their rates every six to eight weeks: a table older than a quarter has missed a decision. */
 const LOCAL_RATES_MAX_AGE_DAYS = 92
-
-const dayOf = (now: number): string => new Date(now).toISOString().slice(0, 10)
 
 /** True when the history ends more than `maxStalenessDays` before now (Unix milliseconds). */
 export const isStale = ({ last }: History, now: number, maxStalenessDays: number): boolean =>

@@ -4,7 +4,7 @@ import { calibrateMarket, createCalibrations } from '../calibrations.ts'
 import { FILE_DAYS, readDays, sourceOf } from '../market/bundled.ts'
 import type { LocalRates } from '../market/local-rates.ts'
 import { createMarket, type Market } from '../market/market.ts'
-import { type Close, closesOf, daysBetween } from '../market/series.ts'
+import { type Close, closesOf, dayOf, daysBetween } from '../market/series.ts'
 import { createModel, type Model, type ModelOptions } from '../model.ts'
 import { inverse, type Pair, pairName } from '../pair.ts'
 import { snapRate } from '../quotes/premium.ts'
@@ -29,8 +29,7 @@ const MAX_HISTORIES = 40
 const log = pino({ level: 'silent' })
 
 /** The date some days after another, both YYYY-MM-DD. */
-export const dayAfter = (date: string, days: number): string =>
-  new Date(Date.parse(date) + days * 86_400_000).toISOString().slice(0, 10)
+export const dayAfter = (date: string, days: number): string => dayOf(Date.parse(date) + days * 86_400_000)
 
 /** The number of closes on or before a date. */
 const countUntil = (closes: readonly Close[], date: string): number => {

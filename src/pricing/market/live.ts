@@ -3,7 +3,7 @@ import type { Logger } from '../../lib/observe/log.ts'
 import { download } from './download.ts'
 import { fredSeries, parseSeries } from './formats.ts'
 import type { Feed } from './market.ts'
-import type { Series, Source } from './series.ts'
+import { dayOf, type Series, type Source } from './series.ts'
 
 /** Publishers fix their rates once a day. */
 const EVERY_MS = 3_600_000
@@ -74,7 +74,7 @@ export const fredFeed = (options: Options): Feed =>
     Object.keys(fredSeries).map((id) => ({
       name: id,
       async fetch(signal) {
-        const since = new Date(options.now() - HISTORY_DAYS * 86_400_000).toISOString().slice(0, 10)
+        const since = dayOf(options.now() - HISTORY_DAYS * 86_400_000)
         const url = new URL(options.url)
         url.searchParams.set('id', id)
         url.searchParams.set('cosd', since)

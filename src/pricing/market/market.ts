@@ -2,7 +2,16 @@ import { LRUCache } from 'lru-cache'
 import { errorText } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/observe/log.ts'
 import { type Pair, pairName } from '../pair.ts'
-import { type Close, closesOf, hasEnoughCloses, isOneLevel, type Source, type Table, usableCloses } from './series.ts'
+import {
+  type Close,
+  closesOf,
+  dayOf,
+  hasEnoughCloses,
+  isOneLevel,
+  type Source,
+  type Table,
+  usableCloses,
+} from './series.ts'
 
 /**
  * A provider of sources. `read` returns the same array as before when nothing changed, and throws when it cannot read.
@@ -62,7 +71,7 @@ export const createMarket = (options: {
   const held = new Map<Feed, Held>()
   const histories = new LRUCache<string, { readonly found: History | undefined }>({ max: MAX_HISTORIES })
 
-  const todayUtc = (): string => new Date(now()).toISOString().slice(0, 10)
+  const todayUtc = (): string => dayOf(now())
   let today = todayUtc()
   let refreshedOn = today
 

@@ -2,7 +2,7 @@ import type { Logger } from '../../lib/observe/log.ts'
 import { bundledFeed } from './bundled.ts'
 import { folderFeed } from './folder.ts'
 import { ecbFeed, fredFeed } from './live.ts'
-import { createMarket, type Market } from './market.ts'
+import { createMarket, type Feed, type Market } from './market.ts'
 import { syntheticFeed } from './synthetic.ts'
 
 /** The origins of a market's rates, in addition to the bundled history. */
@@ -16,13 +16,23 @@ export type Rates = {
   readonly synthetic: boolean
 }
 
-/** The market of the configured rates, with the operator's before the bundled ones; empty until its first `refresh`. */
-export const openMarket = (options: Rates & { readonly now: () => number; readonly log: Logger }): Market => {
-  const { ratesFolder, ecbUrl, fredUrl, synthetic, now, log } = options
-  const feeds = [
-    ...(ratesFolder === undefined ? [] : [folderFeed({ folder: ratesFolder, log })]),
+/** The configured publishers. */
+export const publishers = (
+  options: Pick<Rates, 'ecbUrl' | 'fredUrl'> & { readonly now: () => number; readonly log: Logger },
+): readonly Feed[] => {
+  const { ecbUrl, fredUrl, now, log } = options
+  return [
     ...(ecbUrl === undefined ? [] : [ecbFeed({ url: ecbUrl, now, log })]),
     ...(fredUrl === undefined ? [] : [fredFeed({ url: fredUrl, now, log })]),
+  ]
+}
+
+/** The market of the configured rates, with the operator's before the bundled ones; empty until its first `refresh`. */
+export const openMarket = (options: Rates & { readonly now: () => number; readonly log: Logger }): Market => {
+  const { ratesFolder, synthetic, now, log } = options
+  const feeds = [
+    ...(ratesFolder === undefined ? [] : [folderFeed({ folder: ratesFolder, log })]),
+    ...publishers(options),
     bundledFeed(),
     ...(synthetic ? [syntheticFeed({ now })] : []),
   ]

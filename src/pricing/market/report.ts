@@ -2,7 +2,7 @@ import type { EngineHealth } from '../engine.ts'
 import { localRatesFault, usdRateFault } from '../freshness.ts'
 import { BUNDLED } from './bundled.ts'
 import type { LocalRates } from './local-rates.ts'
-import { daysBetween } from './series.ts'
+import { dayOf, daysBetween } from './series.ts'
 
 /** What an engine prices with, for its operator. */
 export type MarketReport = {
@@ -13,8 +13,6 @@ export type MarketReport = {
    */
   readonly fresh: boolean
 }
-
-const dayOf = (now: number): string => new Date(now).toISOString().slice(0, 10)
 
 /**
  * The rates of every pair with their source, last close and age, then the interest rates and the dollar rate. `now` in

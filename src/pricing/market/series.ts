@@ -24,6 +24,9 @@ const FEWEST_CLOSES = 30
 const RECENT_DAYS = 90
 const DAY_MS = 86_400_000
 
+/** The day (UTC) of a time in Unix milliseconds, YYYY-MM-DD. */
+export const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10)
+
 /** Days from one date to another, both YYYY-MM-DD. */
 export const daysBetween = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / DAY_MS
 

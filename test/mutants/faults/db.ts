@@ -627,7 +627,7 @@ export const dbFaults: Faults = {
         'snapshot: (work) => limited(() => database.transaction(work))',
       ],
       ['{ atOnce, waiting, refuse }', '{ atOnce, waiting: waiting + 1, refuse }'],
-      ['waiting: atPool + queued', 'waiting: atPool'],
+      ['waiting: atPool + limited.waiting()', 'waiting: atPool'],
     ],
   },
   'src/db/metrics.ts': {
