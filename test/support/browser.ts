@@ -69,7 +69,8 @@ export const startBrowser = async (): Promise<{ readonly browser: Browser; reado
   try {
     const browser = await puppeteer.launch({
       executablePath,
-      env,
+      // A machine without a language: pages must not depend on what Chromium then reports, which is no language tag.
+      env: { ...env, LANG: 'C', LC_ALL: 'C' },
       headless: 'shell',
       // Chromium's sandbox does not work for root in a container. The browser opens only our own pages.
       args: [
