@@ -5,6 +5,7 @@ import { FIRST_YEAR } from '../../src/pricing/backtest/past.ts'
 import { openEngine } from '../../src/pricing/engine.ts'
 import { QuoteRequest } from '../../src/pricing/messages.ts'
 import { engineOptions } from '../support/engine.ts'
+import { byForm } from '../support/repetitions.ts'
 import { embeddedOf } from './embedded.ts'
 import { filesOf } from './files.ts'
 import { DIRECTIONS, STRIKES, WIDTHS } from './grid.ts'
@@ -22,12 +23,15 @@ const keyOf = ({ rates, pair, horizon }: PairResult): string => `${rates} ${pair
 /** Figures have five digits. */
 const ROUNDED = 5e-5
 
-test('more than 100 cells equal what plain formulas give from the closes', () => {
+/** Pairs whose likeliest variances are searched again take most of the time. */
+const isRecomputed = (pair: string): boolean => recomputed[pair]?.isFitted === false || byForm(false, pair in recomputed)
+
+test(`${byForm('64', '112')} cells equal what plain formulas give from the closes`, () => {
   const found: Recomputed = { sums: new Map(), pits: new Map() }
-  for (const pair of Object.keys(recomputed)) recompute(pair, found)
-  const cells = pairs.filter(({ pair }) => pair in recomputed)
+  const cells = pairs.filter(({ pair }) => isRecomputed(pair))
+  for (const pair of new Set(cells.map((cell) => cell.pair))) recompute(pair, found)
   expect([...found.pits.keys()].sort()).toEqual(cells.map(keyOf).sort())
-  expect(found.sums.size).toBeGreaterThan(100)
+  expect(found.sums.size).toBe(byForm(64, 112))
 
   const faults: string[] = []
   const compare = (cell: string, name: string, stored: number | null, own: number, tolerance: number): void => {
@@ -60,7 +64,8 @@ test('more than 100 cells equal what plain formulas give from the closes', () =>
 })
 
 test('a run for one pair and horizon gives the stored figures', async () => {
-  const scope = { pairs: ['EUR/USD'], horizons: [90], firstYear: FIRST_YEAR, lastYear: 2024 }
+  // The test of backtests compares the sums of EUR/USD.
+  const scope = { pairs: [byForm('USD/HKD', 'EUR/USD')], horizons: [90], firstYear: FIRST_YEAR, lastYear: 2024 }
   const again = await runStudy(scope)
   const isInScope = ({ pair, horizon }: PairResult): boolean => scope.pairs.includes(pair) && horizon === 90
   expect(JSON.parse(JSON.stringify(again.pairs))).toEqual(pairs.filter(isInScope))
