@@ -1104,7 +1104,7 @@ export interface paths {
         put?: never;
         /**
          * Backtest a range on past closes
-         * @description Returns what the range would have cost and paid, bought at the end of each month since 1990 with the same number of days to its expiry. The body is that of a quote; `chainId`, `diamondAddress` and `creator` change nothing. Strike and cap keep their proportion to the spot. Premiums follow from the closes and interest rates known on each date, payouts from the close at expiry. The closes are the bundled ones, which end on `closesEnd`; other pairs are a 400. The first request for a pair calibrates its history, which takes some seconds: the response is a 503 with `Retry-After` until it is ready.
+         * @description Returns what the range would have cost and paid, bought at the end of each month since 1990 with the same number of days to its expiry. The body is that of a quote; `chainId`, `diamondAddress` and `creator` change nothing. Strike and cap keep their proportion to the spot. Premiums follow from the closes and interest rates known on each date, payouts from the close at expiry. The closes are the bundled ones, which end on `closesEnd`; other pairs are a 400. The first request for a pair calibrates its history, which takes some seconds: until it is ready the response is a 503 with `Retry-After`, whose `details` name `pair`.
          */
         post: operations["postPricingBacktest"];
         delete?: never;
@@ -3971,6 +3971,8 @@ export interface components {
              * @enum {string}
              */
             direction: "fall" | "rise" | "both";
+            /** @description The year of the first quotes */
+            firstYear: number;
             /** @description Months with a quote */
             dates: number;
             /** @description Discounted payouts over premiums: 1 is fair */

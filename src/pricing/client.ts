@@ -1,7 +1,7 @@
 import { Agent, request } from 'undici'
 import { z } from 'zod'
 import { createConcurrencyLimit } from '../lib/concurrency-limit.ts'
-import { invalid, type ServiceError, unavailable, upstream } from '../lib/errors.ts'
+import { invalid, ServiceError, unavailable, upstream } from '../lib/errors.ts'
 import { ErrorBody } from '../lib/http/problem.ts'
 import { OversizedJson, readJson } from '../lib/http/read-json.ts'
 import { truncate } from '../lib/http/truncate.ts'
@@ -48,19 +48,20 @@ type Answer = { readonly status: number; readonly retryAfter?: number; readonly 
 /** The error for an answer without success. A rejected request keeps the engine's own message. */
 const refusal = ({ status, retryAfter, json }: Answer): ServiceError => {
   const error = ErrorBody.safeParse(json).data?.error
+  const details = (error?.details ?? [])
+    .slice(0, MAX_DETAILS)
+    .map(({ path, message }) => ({ path: truncate(path), message: truncate(message) }))
   if (status < 500 && error?.code === 'validation_error') {
-    const details = (error.details ?? []).slice(0, MAX_DETAILS)
     // The API has accepted the chain: the engine has other chains, which is no fault of the request.
     if (details.some(({ path }) => path === 'chainId'))
       return upstream('the pricing engine does not have this chain: its CHAINS differ from those of the API')
-    return invalid(
-      truncate(error.message),
-      details.map(({ path, message }) => ({ path: truncate(path), message: truncate(message) })),
-    )
+    return invalid(truncate(error.message), details)
   }
   if (status === 503) {
-    const isOwn = error?.code === 'service_unavailable'
-    return unavailable(isOwn ? truncate(error.message) : 'the pricing engine is not available', undefined, retryAfter)
+    if (error?.code !== 'service_unavailable')
+      return unavailable('the pricing engine is not available', undefined, retryAfter)
+    const options = { ...(details.length > 0 && { details }), ...(retryAfter !== undefined && { retryAfter }) }
+    return new ServiceError('service_unavailable', truncate(error.message), options)
   }
   return upstream(`the pricing engine failed: ${truncate(error?.message ?? `status ${status}`)}`)
 }

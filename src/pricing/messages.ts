@@ -151,6 +151,7 @@ export const Breakdown = z
         direction: z.enum(['fall', 'rise', 'both']).meta({
           description: 'Protection against a fall or a rise of the riskier leg; `both` where neither leg is riskier',
         }),
+        firstYear: z.int().meta({ description: 'The year of the first quotes' }),
         dates: z.int().meta({ description: 'Months with a quote' }),
         ratio: z.number().meta({ description: 'Discounted payouts over premiums: 1 is fair' }),
         interval: z.array(z.number()).meta({ description: 'The interval that 90 % of resamples fall in: low, high' }),

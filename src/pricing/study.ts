@@ -12,6 +12,8 @@ type StudyFigures = {
   readonly horizonDays: number
   /** Protection against a fall or a rise of the riskier leg; `both` where neither leg is riskier. */
   readonly direction: 'fall' | 'rise' | 'both'
+  /** The year of the first quotes. */
+  readonly firstYear: number
   /** Months with a quote. */
   readonly dates: number
   /** Discounted payouts over premiums, and the interval that 90 % of resamples fall in. */
@@ -51,12 +53,12 @@ export const studyOf = (quote: {
   const rows = studyRows.filter((row) => row[0] === tier && row[1] === crosses && row[3] === wanted)
   const [nearest] = rows.toSorted((a, b) => Math.abs(a[2] - days) - Math.abs(b[2] - days))
   if (nearest === undefined) return none(`the study has no pairs like ${quote.pair}`)
-  const [, , horizonDays, direction, dates, ratio, low, high] = nearest
+  const [, , horizonDays, direction, firstYear, dates, ratio, low, high] = nearest
   if (Math.max(horizonDays / days, days / horizonDays) > MAX_FACTOR)
     return none(`the study has no horizon near ${Math.round(days)} days: its nearest is ${horizonDays} days`)
   return {
     study: {
-      ...{ tier, crosses, horizonDays, direction, dates, ratio, interval: [low, high] },
+      ...{ tier, crosses, horizonDays, direction, firstYear, dates, ratio, interval: [low, high] },
       ...{ rates: 'known', closesEnd: studyUntil },
     },
     studyReason: null,

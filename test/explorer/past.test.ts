@@ -110,7 +110,7 @@ describe('the figures of the study', () => {
     const { study } = studyOf({ pair: 'USD/MXN', strikeAbove: false, days: 90, synthetic: false })
     const [ratio, low, high] = [study?.ratio, ...(study?.interval ?? [])].map((figure) => figure?.toFixed(2))
     expect(of('USD/MXN', { strikeAbove: false })).toBe(
-      `Ranges like this one (mainstream emerging currencies, 90 days, against a rise of the riskier one) paid ${ratio} for each 1 of premium in 416 months until 29 Nov 2024, where 1 is fair. The 90 % interval is ${low} to ${high}.`,
+      `Ranges like this one (mainstream emerging currencies, 90 days, against a rise of the riskier one) paid ${ratio} for each 1 of premium in 416 months from 1990 until 29 Nov 2024, where 1 is fair. The 90 % interval is ${low} to ${high}.`,
     )
     expect(of('EUR/JPY')).toContain('(developed currencies without the dollar, 90 days)')
   })

@@ -45,10 +45,9 @@ const backtest = async (changes: object = {}) => {
       return await engine.backtest(QuoteRequest.parse({ ...upward, ...changes }))
     } catch (thrown) {
       if (!(thrown instanceof ServiceError) || thrown.code !== 'service_unavailable') throw thrown
-      expect([thrown.message, thrown.retryAfter]).toEqual([
-        'the history of EUR/USD is being calibrated: retry after 10 s',
-        10,
-      ])
+      const why = 'the history of EUR/USD is being calibrated'
+      expect([thrown.message, thrown.retryAfter]).toEqual([`${why}: retry after 10 s`, 10])
+      expect(thrown.details).toEqual([{ path: 'pair', message: why }])
     }
   }
 }

@@ -24,10 +24,11 @@ test.each([
       (it) => it.rates === 'known' && it.tier === tier && it.crosses === crosses && it.horizon === horizon,
     )
     const { dates, ratio, interval } = cell?.[direction] ?? {}
+    const firstYear = cell?.years[0]?.[0]
     expect(ratio).toBeGreaterThan(0)
     expect(studyOf({ ...quote, ...changes })).toEqual({
       study: {
-        ...{ tier, crosses, horizonDays: horizon, direction, dates, ratio, interval },
+        ...{ tier, crosses, horizonDays: horizon, direction, firstYear, dates, ratio, interval },
         ...{ rates: 'known', closesEnd: about.lastClose },
       },
       studyReason: null,

@@ -24,7 +24,8 @@ const keyOf = ({ rates, pair, horizon }: PairResult): string => `${rates} ${pair
 const ROUNDED = 5e-5
 
 /** Pairs whose likeliest variances are searched again take most of the time. */
-const isRecomputed = (pair: string): boolean => recomputed[pair]?.isFitted === false || byForm(false, pair in recomputed)
+const isRecomputed = (pair: string): boolean =>
+  recomputed[pair]?.isFitted === false || byForm(false, pair in recomputed)
 
 test(`${byForm('64', '112')} cells equal what plain formulas give from the closes`, () => {
   const found: Recomputed = { sums: new Map(), pits: new Map() }

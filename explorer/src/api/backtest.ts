@@ -11,7 +11,7 @@ const MOST = 6
 
 /** The milliseconds to wait while the engine prepares the history of a pair; undefined for any other error. */
 export const preparingMs = (error: unknown): number | undefined =>
-  error instanceof ApiError && error.status === 503 && /being calibrated/.test(error.message)
+  error instanceof ApiError && error.status === 503 && error.details?.some(({ path }) => path === 'pair')
     ? error.retryAfterMs
     : undefined
 

@@ -96,6 +96,7 @@ const explanations: Readonly<Record<string, string>> = {
   studyReason: 'Why there are no such figures.',
   crosses: 'Whether they are of pairs without the dollar.',
   horizonDays: 'The term of the ranges.',
+  firstYear: 'The year of the first month.',
   dates: 'The months that were priced.',
   ratio: 'What was paid for each dollar of premium: 1 is fair.',
   interval: 'Nine of ten resamples of the months have a ratio in it.',

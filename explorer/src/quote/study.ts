@@ -25,11 +25,12 @@ export const studyText = ({ study, studyReason }: Breakdown): string | undefined
       ? undefined
       : `What ranges like this one paid is not known: ${chainText(studyReason, 200)}.`
   }
-  const { tier, crosses, horizonDays, direction, dates, ratio, interval, closesEnd } = study
+  const { tier, crosses, horizonDays, direction, firstYear, dates, ratio, interval, closesEnd } = study
   const [low = ratio, high = ratio] = interval
   const pairs = `${tiers[tier] ?? chainText(tier)}${crosses ? ' without the dollar' : ''}`
   const like = `${pairs}, ${horizonDays} days${directions[direction] ?? ''}`
-  const paid = `paid ${ratioText(ratio)} for each 1 of premium in ${dates} months until ${dayOf(closesEnd)}`
+  const since = firstYear === undefined ? '' : `from ${firstYear} `
+  const paid = `paid ${ratioText(ratio)} for each 1 of premium in ${dates} months ${since}until ${dayOf(closesEnd)}`
   const peg = tier === 'pegged' ? ' No peg broke in these months.' : ''
   const within = `The 90 % interval is ${ratioText(low)} to ${ratioText(high)}.`
   return `Ranges like this one (${like}) ${paid}, where 1 is fair. ${within}${peg}`

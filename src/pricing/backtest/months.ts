@@ -1,7 +1,7 @@
 import { setImmediate as breathe } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { createConcurrencyLimit } from '../../lib/concurrency-limit.ts'
-import { unavailable } from '../../lib/errors.ts'
+import { ServiceError } from '../../lib/errors.ts'
 import { createSingleFlight } from '../../lib/single-flight.ts'
 import type { ModelOptions } from '../model.ts'
 import type { Basis } from '../quotes/inputs.ts'
@@ -59,8 +59,12 @@ export const createMonths = (options: {
   const { compute, waitMs = WAIT_MS } = options
   const known = new LRUCache<string, readonly Month[]>({ max: MAX_PAIRS })
   const once = createSingleFlight<readonly Month[]>()
-  const retry = (why: string): Error =>
-    unavailable(`${why}: retry after ${RETRY_AFTER_SECONDS} s`, undefined, RETRY_AFTER_SECONDS)
+  /** Names the pair, so that a client can tell this from other reasons to wait. */
+  const retry = (why: string): Error => {
+    const details = [{ path: 'pair', message: why }]
+    const message = `${why}: retry after ${RETRY_AFTER_SECONDS} s`
+    return new ServiceError('service_unavailable', message, { details, retryAfter: RETRY_AFTER_SECONDS })
+  }
   const refuse = (): Error => retry('the histories of other pairs are being calibrated')
   const limited = createConcurrencyLimit({ atOnce: 1, waiting: MAX_WAITING, refuse })
 

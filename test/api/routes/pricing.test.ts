@@ -139,16 +139,18 @@ test.each([
 
 test('a backtest that the engine is not ready for is a 503 with its message and its time to wait', async () => {
   const message = 'the history of EUR/USD is being calibrated: retry after 10 s'
+  const details = [{ path: 'pair', message: 'the history of EUR/USD is being calibrated' }]
   const busy = createServer((_, response) =>
     response
       .writeHead(503, { 'retry-after': '10' })
-      .end(JSON.stringify({ error: { code: 'service_unavailable', message } })),
+      .end(JSON.stringify({ error: { code: 'service_unavailable', message, details } })),
   )
   const port = await freePort()
   await once(busy.listen(port, '127.0.0.1'), 'listening')
   const apart = await openApp({ nodes: [{ url: node.url, deployment }], engineUrl: `http://127.0.0.1:${port}` })
   const answer = await backtest({}, apart)
-  expect([answer.statusCode, answer.headers['retry-after'], answer.json().error.message]).toEqual([503, '10', message])
+  expect([answer.statusCode, answer.headers['retry-after']]).toEqual([503, '10'])
+  expect(answer.json().error).toEqual({ code: 'service_unavailable', message, details })
   await apart.close()
   busy.close()
 })

@@ -283,7 +283,9 @@ describe('the explorer', () => {
       asked += 1
       if (asked > 1) return void request.continue()
       const message = 'the history of USD/HKD is being calibrated: retry after 2 s'
-      const body = JSON.stringify({ error: { code: 'service_unavailable', message } })
+      const body = JSON.stringify({
+        error: { code: 'service_unavailable', message, details: [{ path: 'pair', message }] },
+      })
       void request.respond({ status: 503, headers: { 'retry-after': '2' }, contentType: 'application/json', body })
     })
     const answerOf = async (path: string) =>
