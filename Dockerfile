@@ -34,6 +34,7 @@ COPY package.json CHANGELOG.md ./
 COPY docs/guide ./docs/guide
 COPY docs/glossary.md docs/pricing.md ./docs/
 COPY docs/images/payoff-usd-ghs.svg ./docs/images/payoff-usd-ghs.svg
+COPY docs/study ./docs/study
 COPY docs/examples.json ./docs/examples.json
 COPY migrations ./migrations
 COPY src/pricing/market/local-rates.json ./src/pricing/market/local-rates.json

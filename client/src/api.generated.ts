@@ -3772,7 +3772,7 @@ export interface components {
              */
             rates: "known";
             summary: components["schemas"]["BacktestSummary"];
-            /** @description One entry a month, oldest first */
+            /** @description One entry for each month with enough closes, oldest first */
             series: components["schemas"]["BacktestMonth"][];
         };
         /** @description All months together */
@@ -3783,8 +3783,10 @@ export interface components {
             lastDate: string;
             /** @description Months with a quote */
             dates: number;
-            /** @description Months in which a quote was refused, because the payout is more than 100 times the premium or less than it */
+            /** @description Months in which the engine refuses the range: mostly because its payout is more than 100 times the premium, or less than it */
             refused: number;
+            /** @description Months from the first to the last without enough closes for a price, which the series leaves out */
+            unpriced: number;
             /** @description Sum of the premiums */
             premiumsUsd: number;
             /** @description Sum of the payouts */

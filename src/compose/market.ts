@@ -10,15 +10,15 @@ import { writeRates } from '../pricing/market/rates-file.ts'
 import { reportOf } from '../pricing/market/report.ts'
 import { configureChains } from '../protocol/chains.ts'
 
-/** A logger of warnings to stderr that counts them. */
-const countWarnings = (): { readonly log: Logger; warnings(): number } => {
+/** A logger of warnings to stderr that counts those of sources that cannot be read. */
+const countFaults = (): { readonly log: Logger; faults(): number } => {
   const log = createLogger({ level: 'warn', process: 'market', fd: 2 })
   let count = 0
   const warn: Logger['warn'] = (...line: Parameters<Logger['warn']>) => {
-    count += 1
+    if (Object(line[0]).fault !== undefined) count += 1
     log.warn(...line)
   }
-  return { log: Object.assign(Object.create(log), { warn }), warnings: () => count }
+  return { log: Object.assign(Object.create(log), { warn }), faults: () => count }
 }
 
 /** Writes the rates of each configured publisher to a file in the folder. Throws an OperatorError without a publisher. */
@@ -27,7 +27,8 @@ const fetchRates = async (folder: string, rates: Rates, log: Logger): Promise<vo
   if (feeds.length === 0) throw new OperatorError('there is nothing to fetch: set ENGINE_ECB_URL or ENGINE_FRED_URL')
   for (const feed of feeds) {
     try {
-      for (const source of await feed.read()) process.stdout.write(`written: ${await writeRates(source, folder)}\n`)
+      for (const source of await feed.read())
+        process.stdout.write(`written: ${await writeRates(source, folder, Date.now())}\n`)
     } catch (fault) {
       throw new OperatorError(`the rates of ${feed.name} were not written: ${errorText(fault)}`)
     }
@@ -41,7 +42,7 @@ const fetchRates = async (folder: string, rates: Rates, log: Logger): Promise<vo
 export const runMarket = async (folder: string | undefined): Promise<void> => {
   const config = load(environments.engine)
   configureChains(config.CHAINS)
-  const { log, warnings } = countWarnings()
+  const { log, faults } = countFaults()
   const options = engineOf(config)
   if (folder !== undefined) await fetchRates(folder, options, log)
   const alone = { key: undefined, deployments: [], findSet: undefined }
@@ -49,5 +50,5 @@ export const runMarket = async (folder: string | undefined): Promise<void> => {
   const times = { now: Date.now(), maxStalenessDays: options.maxStalenessDays }
   const { lines, fresh } = reportOf(await engine.health(), await readLocalRates(options.localRatesFile), times)
   process.stdout.write(`${lines.join('\n')}\n`)
-  if (!fresh || warnings() > 0) process.exitCode = 1
+  if (!fresh || faults() > 0) process.exitCode = 1
 }

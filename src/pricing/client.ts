@@ -18,7 +18,10 @@ const LIMITS = { atOnce: 64, waiting: 256 }
 const VALUES_LIMITS = { atOnce: 8, waiting: 64 }
 
 /** The same for backtests, each of which takes as much processor time as a hundred quotes. */
-const BACKTEST_LIMITS = { atOnce: 2, waiting: 16 }
+const BACKTEST_LIMITS = { atOnce: 4, waiting: 16 }
+
+/** The header with the client of the API that a backtest is for. */
+export const CLIENT_HEADER = 'x-client'
 
 /** Maximum milliseconds of a request for values: a page of positions waits for it, and is complete without it. */
 const VALUES_WITHIN_MS = 1_000
@@ -35,8 +38,11 @@ export type PricingClient = {
   quote(request: QuoteRequest): Promise<Quote>
   /** Waits for a second at most. */
   values(request: ValuesRequest): Promise<Values>
-  /** `service_unavailable`, with the seconds to wait, while the engine calibrates the history of the pair. */
-  backtest(request: QuoteRequest): Promise<Backtest>
+  /**
+   * `service_unavailable`, with the seconds to wait, while the engine calibrates the history of the pair. Clients take
+   * turns: one that asks for many pairs does not keep the others out.
+   */
+  backtest(request: QuoteRequest, client: string): Promise<Backtest>
   health(): Promise<Health>
   signer(): Promise<z.output<typeof Signer>>
   close(): Promise<void>
@@ -89,13 +95,20 @@ export const createPricingClient = (options: { readonly url: string; readonly ti
   const backtestsLimited = createConcurrencyLimit({ ...BACKTEST_LIMITS, refuse })
   const once = createSingleFlight<Answer>()
 
-  const send = async (method: 'GET' | 'POST', path: string, signal: AbortSignal, body?: object): Promise<Answer> => {
+  const send = async (
+    method: 'GET' | 'POST',
+    path: string,
+    signal: AbortSignal,
+    body?: object,
+    client?: string,
+  ): Promise<Answer> => {
     try {
       const response = await request(`${options.url.replace(/\/$/, '')}${path}`, {
         method,
         dispatcher,
         signal,
-        ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+        ...(body && { body: JSON.stringify(body) }),
+        headers: { ...(body && { 'content-type': 'application/json' }), ...(client && { [CLIENT_HEADER]: client }) },
       })
       const seconds = Number(response.headers['retry-after'])
       return {
@@ -105,16 +118,31 @@ export const createPricingClient = (options: { readonly url: string; readonly ti
       }
     } catch (cause) {
       if (cause instanceof OversizedJson) throw upstream(`the pricing engine's answer is ${cause.message}`, cause)
+      if (signal.aborted) throw unavailable('the pricing engine did not answer in time', cause)
       throw hasDisconnected(cause)
         ? upstream('the pricing engine closed the connection before it answered', cause)
         : unavailable('the pricing engine cannot be reached', cause)
     }
   }
 
-  const ask = (method: 'GET' | 'POST', path: string, body?: object, limit = limited): Promise<Answer> => {
+  const ask = async (
+    method: 'GET' | 'POST',
+    path: string,
+    body?: object,
+    { limit = limited, client }: { readonly limit?: typeof limited; readonly client?: string } = {},
+  ): Promise<Answer> => {
     // The timeout starts before the queue, so that it covers the wait for a free slot as well as the answer.
     const signal = AbortSignal.timeout(options.timeoutMs)
-    return limit(() => send(method, path, signal, body))
+    let sent = false
+    const begin = (): Promise<Answer> => {
+      sent = true
+      return send(method, path, signal, body, client)
+    }
+    try {
+      return await limit(begin, signal, client)
+    } catch (fault) {
+      throw sent ? fault : refuse()
+    }
   }
 
   /** Concurrent callers share one request. */
@@ -129,7 +157,8 @@ export const createPricingClient = (options: { readonly url: string; readonly ti
 
   return {
     quote: async (body) => dataOf(Quote, await ask('POST', '/quote', body)),
-    backtest: async (body) => dataOf(Backtest, await ask('POST', '/backtest', body, backtestsLimited)),
+    backtest: async (body, client) =>
+      dataOf(Backtest, await ask('POST', '/backtest', body, { limit: backtestsLimited, client })),
     async values(body) {
       const signal = AbortSignal.timeout(Math.min(options.timeoutMs, VALUES_WITHIN_MS))
       return dataOf(Values, await valuesLimited(() => send('POST', '/values', signal, body)))

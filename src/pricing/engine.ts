@@ -63,7 +63,7 @@ export type Engine = {
   /** Values what is left of ranges that were bought earlier. */
   values(request: ValuesRequest): Promise<Values>
   /** What a range would have cost and paid at each month of the bundled history. */
-  backtest(request: QuoteRequest): Promise<Backtest>
+  backtest(request: QuoteRequest, client: string): Promise<Backtest>
   health(): Promise<EngineHealth>
   /** The signer's address; null in advisory mode. */
   readonly signerAddress: string | null

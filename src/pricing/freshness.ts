@@ -32,10 +32,15 @@ export const usdRateFault = (usd: UsdRate, now: number, maxStalenessDays: number
 }
 
 /** Why no quote should be signed on these interest rates; null when they are recent. */
-export const localRatesFault = ({ asOf }: Pick<LocalRates, 'asOf'>, now: number): string | null =>
-  daysBetween(asOf, dayOf(now)) > LOCAL_RATES_MAX_AGE_DAYS
+export const localRatesFault = ({ asOf }: Pick<LocalRates, 'asOf'>, now: number): string | null => {
+  const age = daysBetween(asOf, dayOf(now))
+  // In some places the next day has begun.
+  if (age < -1)
+    return `the local interest rates are of ${asOf}, a day that is still to come: correct ENGINE_LOCAL_RATES_FILE`
+  return age > LOCAL_RATES_MAX_AGE_DAYS
     ? `the local interest rates are of ${asOf}, more than ${LOCAL_RATES_MAX_AGE_DAYS} days ago: add newer rates to ENGINE_LOCAL_RATES_FILE`
     : null
+}
 
 /** Why no quote should be signed on this drift; null when it uses recent interest rates, or no interest rates. */
 export const driftFault = ({ localRates }: Drift, now: number): string | null =>

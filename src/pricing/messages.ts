@@ -209,7 +209,11 @@ export const Backtest = z
         dates: z.int().nonnegative().meta({ description: 'Months with a quote' }),
         refused: z.int().nonnegative().meta({
           description:
-            'Months in which a quote was refused, because the payout is more than 100 times the premium or less than it',
+            'Months in which the engine refuses the range: mostly because its payout is more than 100 times the premium, or less than it',
+        }),
+        unpriced: z.int().nonnegative().meta({
+          description:
+            'Months from the first to the last without enough closes for a price, which the series leaves out',
         }),
         premiumsUsd: z.number().meta({ description: 'Sum of the premiums' }),
         payoutsUsd: z.number().meta({ description: 'Sum of the payouts' }),
@@ -237,7 +241,7 @@ export const Backtest = z
           })
           .meta({ id: 'BacktestMonth', description: 'What the range cost and paid, bought at the end of one month' }),
       )
-      .meta({ description: 'One entry a month, oldest first' }),
+      .meta({ description: 'One entry for each month with enough closes, oldest first' }),
   })
   .meta({
     id: 'Backtest',

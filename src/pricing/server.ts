@@ -11,6 +11,7 @@ import { createRequestMetrics, onEnd } from '../lib/http/metrics.ts'
 import { parseInput } from '../lib/http/parse.ts'
 import { problem } from '../lib/http/problem.ts'
 import type { Metrics } from '../lib/observe/metrics.ts'
+import { CLIENT_HEADER } from './client.ts'
 import type { Engine } from './engine.ts'
 import { QuoteRequest, ValuesRequest } from './messages.ts'
 import { measureRates } from './metrics.ts'
@@ -69,8 +70,8 @@ export const buildEngineApp = ({
   app.post('/values', { bodyLimit: VALUES_LIMIT }, async ({ body }) => ({
     data: await engine.values(parseInput(ValuesRequest, body, 'body')),
   }))
-  app.post('/backtest', async ({ body }) => ({
-    data: await engine.backtest(parseInput(QuoteRequest, body, 'body')),
+  app.post('/backtest', async ({ body, headers }) => ({
+    data: await engine.backtest(parseInput(QuoteRequest, body, 'body'), `${headers[CLIENT_HEADER] ?? ''}`),
   }))
   app.get('/health', async () => ({ data: await engine.health() }))
   app.get('/signer', async () => ({ data: { signerAddress: engine.signerAddress } }))

@@ -138,7 +138,7 @@ describe('an answer without past prices', () => {
 
   it('asks to wait while the engine prepares the history of this pair or of others, and for nothing else', async () => {
     const months = createMonths({ compute: () => new Promise(() => {}), waitMs: 1 })
-    const faults = await Promise.all(['A', 'B', 'C', 'D', 'E', 'F'].map((pair) => months(pair).catch(errorOf)))
+    const faults = await Promise.all(['A', 'B', 'C', 'D', 'E', 'F'].map((pair) => months(pair, 'one').catch(errorOf)))
     expect(faults.map(preparingMs)).toEqual(Array.from({ length: 6 }, () => 10_000))
     const other = new ServiceError('service_unavailable', 'the pricing engine cannot be reached')
     expect([preparingMs(errorOf(other)), preparingMs(new Error('being calibrated'))]).toEqual([undefined, undefined])

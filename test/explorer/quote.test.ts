@@ -42,11 +42,14 @@ describe('a quote', () => {
 
   it('learns the rate of today of every pair that the engine quotes', async () => {
     const quoter = await openQuoter()
-    const rates = { 'USD/IDR': 16_000, 'USD/NGN': 1_450, 'EUR/USD': 1.1, 'USD/EUR': 0.909_091, 'JPY/USD': 0.006_667 }
+    const rates = { 'USD/NGN': 1_450, 'EUR/USD': 1.1, 'USD/EUR': 0.909_091, 'JPY/USD': 0.006_667 }
+    const expiry = firstExpiry(quotingTime / 1_000)
     for (const [pair, rate] of Object.entries(rates)) {
-      const { breakdown } = await quoter.quote(spotRequest(pair, firstExpiry(quotingTime / 1_000)))
+      const { breakdown } = await quoter.quote(spotRequest(pair, expiry))
       expect([pair, breakdown.spot]).toEqual([pair, rate])
     }
+    const { breakdown } = await quoter.quote(spotRequest('USD/IDR', expiry, true))
+    expect(breakdown.spot).toBe(16_000)
   })
 
   it('begins with a range in its direction from the rate of today', () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ServiceError } from '../../src/lib/errors.ts'
+import { monthsFrom } from '../../src/pricing/backtest/backtest.ts'
 import { createMonths, type Month, monthsOf } from '../../src/pricing/backtest/months.ts'
 import { openPast, ratesKnownOn } from '../../src/pricing/backtest/past.ts'
 import { type Engine, openEngine } from '../../src/pricing/engine.ts'
@@ -42,7 +43,7 @@ const fault = (promise: Promise<unknown>): Promise<unknown> =>
 const backtest = async (changes: object = {}) => {
   for (;;) {
     try {
-      return await engine.backtest(QuoteRequest.parse({ ...upward, ...changes }))
+      return await engine.backtest(QuoteRequest.parse({ ...upward, ...changes }), 'a client')
     } catch (thrown) {
       if (!(thrown instanceof ServiceError) || thrown.code !== 'service_unavailable') throw thrown
       const why = 'the history of EUR/USD is being calibrated'
@@ -110,7 +111,13 @@ describe('a backtest of EUR/USD', () => {
       premiums += premiumUsd ?? 0
       payouts += payoutUsd ?? 0
     }
-    expect(summary).toMatchObject({ firstDate: '2000-12-29', lastDate: '2024-08-30', dates: 285, refused: 0 })
+    expect(summary).toMatchObject({
+      firstDate: '2000-12-29',
+      lastDate: '2024-08-30',
+      dates: 285,
+      refused: 0,
+      unpriced: 0,
+    })
     expect(series.at(0)?.date).toBe('2000-12-29')
     expect(series.at(-1)?.date).toBe('2024-08-30')
     expect(summary.premiumsUsd).toBeCloseTo(premiums, 6)
@@ -186,6 +193,7 @@ test.each([
     { expiryUnixSeconds: asOf + 40 * 365 * DAY },
     'no month of the history is followed by 14600 days',
   ],
+  ['expiryUnixSeconds', { expiryUnixSeconds: Number.MAX_SAFE_INTEGER }, 'no month of the history is followed by'],
   ['payoutCap', { payoutCap: 1.1 }, 'an upward range has its cap above its strike'],
   ['payoutCap', { strikeAbove: false }, 'a downward range has its cap below its strike'],
   ['notional', { notional: 1e-6, payoutCap: 1.1282 }, 'rounds to 0'],
@@ -212,6 +220,11 @@ test('a table of interest rates is known from its date on, and drift is 0 before
   ])
 })
 
+test.each([
+  ['1990-01-31', '1990-01-31', 1],
+  ['1990-11-30', '1992-02-28', 16],
+])('from %s to %s there are %i months', (first, last, count) => expect(monthsFrom(first, last)).toBe(count))
+
 describe('the months of pairs', () => {
   /** Computations that end when they are released, in the order of their start. */
   const open = (waitMs = 60_000) => {
@@ -227,8 +240,8 @@ describe('the months of pairs', () => {
   test('are computed for one pair at a time, once for all requests, and a sixth pair is refused', async () => {
     const { started, release, months } = open()
     const names = ['A', 'B', 'C', 'D', 'E']
-    const asked = [...names, 'A'].map((name) => months(name))
-    const refused = await fault(months('F'))
+    const asked = [...names, 'A'].map((name) => months(name, 'one'))
+    const refused = await fault(months('F', 'one'))
     expect(refused).toMatchObject({ code: 'service_unavailable', retryAfter: 10 })
     expect(refused).toMatchObject({ message: expect.stringContaining('other pairs') })
     for (const [index, name] of names.entries()) {
@@ -236,27 +249,39 @@ describe('the months of pairs', () => {
       release.get(name)?.()
     }
     await Promise.all(asked)
-    await months('A')
+    await months('A', 'one')
     expect(started).toEqual(names)
+  })
+
+  test('of several clients are computed in turns, and a client with many pairs makes room', async () => {
+    const { started, release, months } = open()
+    const many = ['A', 'B', 'C', 'D', 'E'].map((name) => months(name, 'many').catch(() => name))
+    const one = months('F', 'one')
+    expect(await many[4]).toBe('E')
+    for (const name of ['A', 'B', 'F', 'C', 'D']) {
+      await expect.poll(() => started.at(-1)).toBe(name)
+      release.get(name)?.()
+    }
+    await Promise.all([...many, one])
   })
 
   test('that are not ready in time are refused, and serve a later request', async () => {
     const { started, release, months } = open(1)
-    expect(await fault(months('A'))).toMatchObject({ code: 'service_unavailable', retryAfter: 10 })
+    expect(await fault(months('A', 'one'))).toMatchObject({ code: 'service_unavailable', retryAfter: 10 })
     release.get('A')?.()
-    await expect.poll(() => months('A').catch(() => 'late')).toEqual([])
+    await expect.poll(() => months('A', 'one').catch(() => 'late')).toEqual([])
     expect(started).toEqual(['A'])
   })
 
-  test('are kept for 32 pairs, and computed again after as many others', async () => {
+  test('are kept for 128 pairs, and computed again after as many others', async () => {
     const started: string[] = []
     const compute = async (pair: string): Promise<readonly Month[]> => {
       started.push(pair)
       return []
     }
     const months = createMonths({ compute })
-    const names = Array.from({ length: 33 }, (_, index) => `P${index}`)
-    for (const name of [...names, 'P32', 'P0']) await months(name)
+    const names = Array.from({ length: 129 }, (_, index) => `P${index}`)
+    for (const name of [...names, 'P128', 'P0']) await months(name, 'one')
     expect(started).toEqual([...names, 'P0'])
   })
 })

@@ -272,7 +272,10 @@ describe('the API’s client of the engine', () => {
     expect(await quotes[399]).toEqual(overloaded)
     await expect.poll(() => slow.asked.length).toBe(64)
     const faults = await Promise.all([...shared, ...quotes])
-    expect(faults.filter((each) => overloaded.asymmetricMatch(each))).toHaveLength(400 + 2 - 64 - 256)
+    // Requests that wait until their time is over are overloaded too: they were never sent.
+    expect(faults.filter((each) => overloaded.asymmetricMatch(each)).length).toBeGreaterThanOrEqual(400 + 2 - 64 - 256)
+    const late = expect.objectContaining({ message: 'the pricing engine did not answer in time', retryAfter: 1 })
+    expect(faults.every((each) => overloaded.asymmetricMatch(each) || late.asymmetricMatch(each))).toBe(true)
     expect(slow.asked.filter((path) => path === '/health')).toHaveLength(1)
     await pricing.close()
     await slow.close()
@@ -298,24 +301,39 @@ describe('the API’s client of the engine', () => {
     await silent.close()
   })
 
-  test('the client sends two backtests at once, lets sixteen wait, and refuses the next', async () => {
+  test('a client has two backtests at once, sixteen wait, the next is refused, and another client gets a slot', async () => {
     const silent = await startPublisher(() => undefined)
     const pricing = createPricingClient({ url: silent.url, timeoutMs: 1_000 })
-    const faults = Array.from({ length: 19 }, () => fault(pricing.backtest(cedi)))
-    expect(await faults[18]).toMatchObject({ message: expect.stringContaining('overloaded') })
+    const faults = Array.from({ length: 19 }, () => fault(pricing.backtest(cedi, 'first')))
+    const overloaded = { message: expect.stringContaining('overloaded') }
+    expect(await faults[18]).toMatchObject(overloaded)
     await expect.poll(() => silent.asked).toEqual(['/backtest', '/backtest'])
+    const other = fault(pricing.backtest(cedi, 'second'))
+    await expect.poll(() => silent.asked.length).toBe(3)
+    const late = { message: 'the pricing engine did not answer in time' }
+    expect(await Promise.all([...faults.slice(0, 2), other])).toMatchObject([late, late, late])
     await Promise.all(faults)
     await pricing.close()
     await silent.close()
   })
 
   test('an engine that calibrates the history of a pair answers 503 with the seconds to wait', async () => {
-    const busy = { ...engine, backtest: () => Promise.reject(unavailable('retry after 10 s', undefined, 10)) }
+    const clients: string[] = []
+    const busy: Engine = {
+      ...engine,
+      async backtest(_, client) {
+        clients.push(client)
+        throw unavailable('retry after 10 s', undefined, 10)
+      },
+    }
     const app = buildEngineApp({ engine: busy, draining: new AbortController().signal, metrics: createMetrics(), log })
     const { pair, strike, payoutCap, strikeAbove, notional, expiryUnixSeconds } = cedi
     const payload = { pair, strike, payoutCap, strikeAbove, notional, expiryUnixSeconds }
-    const { statusCode, headers } = await app.inject({ method: 'POST', url: '/backtest', payload })
+    const request = { method: 'POST', url: '/backtest', payload } as const
+    const { statusCode, headers } = await app.inject({ ...request, headers: { 'x-client': '192.0.2.1' } })
     expect([statusCode, headers['retry-after']]).toEqual([503, '10'])
+    await app.inject(request)
+    expect(clients).toEqual(['192.0.2.1', ''])
     await app.close()
   })
 

@@ -17,7 +17,7 @@ let copy = ''
 
 beforeAll(async () => {
   copy = await mkdtemp(join(tmpdir(), 'fx-recipes-'))
-  const pages = ['docs/guide', 'docs/glossary.md', 'docs/pricing.md', 'docs/images']
+  const pages = ['docs/guide', 'docs/glossary.md', 'docs/pricing.md', 'docs/images', 'docs/study']
   const docs = [...pages, 'docs/openapi.json', 'docs/examples.json', 'docs/runbook.md', 'CHANGELOG.md']
   const files = [...docs, 'deploy/prometheus', 'client/src/webhooks.ts', 'package.json', 'tsconfig.json']
   const tests = ['test/vectors/specification.ts', 'test/examples/requests.ts', 'test/examples/plans.ts']

@@ -59,9 +59,9 @@ const sectionOf = ({ tiers }: Results, tier: string, crosses: boolean): string =
   if (first === undefined) return ''
   const shipped = (horizon: number) => rows.find((each) => each.rates === 'shipped' && each.horizon === horizon)
   const kind = crosses ? 'Crosses' : 'Pairs'
-  const count = Math.max(...known.map(({ both }) => both.dates))
+  const counts = known.map(({ both }) => both.dates)
   return [
-    `${kind}, ${count} dates: ${first.pairs.join(', ')}.`,
+    `${kind}, ${Math.min(...counts)} to ${Math.max(...counts)} dates by horizon: ${first.pairs.join(', ')}.`,
     table(
       header,
       known.map((row) => rowOf(row, shipped(row.horizon))),
@@ -95,7 +95,10 @@ const columns = (ratesAsOf: string): string =>
       ['with the table', `both, fall and rise with the interest rates of ${ratesAsOf}`],
       ['paid, seen / model', 'share of the ranges that paid, and the mean probability of it in the model'],
       ['PIT / critical', 'see below; **outside** is above the critical value'],
-      ['worst year', 'the year of quotes with the highest ratio, the worst for the seller'],
+      [
+        'worst year',
+        'the year of quotes with the highest ratio, the worst for the seller, of those with six months or more',
+      ],
       [
         'floor, drift, jumps, refused',
         'how often the volatility floor, the drift cap and the cap on jumps decided, and ranges that were refused',
@@ -119,9 +122,23 @@ const fields = table(
   ],
 )
 
+/** The pairs whose quotes begin after the first year, by the month of the first one. */
+const lateStarts = (pairs: Results['pairs']): string => {
+  const pairsOf = new Map<string, Set<string>>()
+  for (const { pair, first } of pairs) {
+    if (Number(first.slice(0, 4)) === FIRST_YEAR) continue
+    const month = first.slice(0, 7)
+    pairsOf.set(month, (pairsOf.get(month) ?? new Set()).add(pair))
+  }
+  return [...pairsOf]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([month, names]) => `${month}: ${[...names].join(', ')}`)
+    .join('; ')
+}
+
 /** The page for readers who decide about premiums. */
 export const pageOf = (results: Results): string => {
-  const { about, tiers } = results
+  const { about, pairs, tiers } = results
   const names = [...new Set(tiers.map(({ tier }) => tier))]
   const sections = names.map((tier) =>
     [`### ${tierTitles[tier] ?? tier}`, sectionOf(results, tier, false), sectionOf(results, tier, true)]
@@ -141,9 +158,11 @@ less favours the seller of protection, more the buyer. An interval that contains
 
 ${summaryOf(results)}
 
-_Fall_ and _rise_ are protection against a fall and against a rise of the riskier leg. _Set by the floor_ is the share of
-prices whose volatility is the tier's floor instead of the history's. _PIT_ is inside where the probabilities of the model
-agree with what happened. Crosses have no closes of their own: the engine divides two rates of the dollar.
+_Fall_ and _rise_ are protection against a fall and against a rise of the riskier leg: the currency whose tier comes
+later in the order developed, mainstream emerging, pegged, frontier. The dollar is the calmest. _Set by the floor_ is
+the share of prices whose volatility is the tier's floor instead of the history's. _PIT_ is inside where the
+probabilities of the model agree with what happened. Crosses have no closes of their own: the engine divides two rates
+of the dollar.
 
 ![Payouts over premiums by tier and horizon](ratio.svg)
 
@@ -156,8 +175,8 @@ agree with what happened. Crosses have no closes of their own: the engine divide
 - Each range pays by the formula of the protocol, \`notional × movement / spot\`, at the last close on or before its
   expiry. All ranges have the same notional. A range whose largest payout is above 100 times its premium is refused, as
   in a quote, and only counted.
-- Payouts are discounted to the day of the quote with the dollar's rate of the quote. This rate therefore cancels, and 1
-  is fair for every horizon.
+- Payouts are discounted to the day of the quote with the dollar's rate of the quote, as the premium is. 1 is therefore
+  fair for every horizon, whatever that rate was.
 - Intervals and critical values come from ${BOOTSTRAP.resamples} resamples of the months in blocks of ${BOOTSTRAP.block}. A block keeps overlapping
   horizons and the common moves of all pairs together. The random numbers have a fixed seed, so that every run gives the
   same files.
@@ -218,6 +237,9 @@ five digits.
 - **Defaults fitted later.** The parameters of a tier were fitted to closes up to 2024. Crosses use them on every date, and
   so do pairs with few jumps: for these the study is not free of hindsight.
 - **Nothing after ${about.lastClose}.** The bundled closes end there.
+- **Not all pairs from ${FIRST_YEAR}.** A pair begins with its first ${FEWEST_CLOSES} closes, some of them later: ${lateStarts(pairs)}.
+- **Gaps.** A month in which a pair had too few closes in the three years before has no price. The Sri Lankan rupee lacks
+  13 months of 1991 and 1992, and its crosses up to 34.
 - **Few independent years.** Quotes of neighbouring months share most of their term. There are about ${Number(about.lastClose.slice(0, 4)) - FIRST_YEAR} independent
   years in these figures, not as many as there are dates.
 `

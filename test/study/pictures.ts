@@ -88,7 +88,7 @@ const ratioPicture = (results: Results): string => {
   )
   return picture(
     'Paid for each dollar of premium',
-    '1 is fair. The bars are 90 % intervals. Pairs with closes of their own, both directions, drift 0.',
+    '1 is fair. The bars are 90 % intervals. Pairs with closes of their own, both directions, known rates.',
     names,
     frame({ xs: unnumbered(xs), ys, title: 'payouts over premiums', across: 'time from quote to expiry' }, 117),
     line(ACROSS[0], ys.at(1), ACROSS[1], ys.at(1), ink.text),

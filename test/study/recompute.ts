@@ -180,7 +180,8 @@ const likeliest = (returns: readonly number[]): readonly [alpha: number, beta: n
     if (!moves.some(attempt)) step /= 2
   }
   const [alpha, beta] = weights(best)
-  return least < squares.length && alpha + beta <= 0.999 ? [alpha, beta] : undefined
+  // Twice the least gain of a log-likelihood.
+  return squares.length - least > 2e-3 && alpha + beta <= 0.999 ? [alpha, beta] : undefined
 }
 
 /** The jumps among returns, and all returns with one deviation of the 60 before in the place of each jump. */

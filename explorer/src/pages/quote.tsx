@@ -134,7 +134,10 @@ export const QuotePage = () => {
   const pairs = health.data?.data.pairs ?? []
   const firstPair = pairs.find(({ stale }) => stale !== true)?.pair ?? pairs[0]?.pair
   const pair = values.underlying ?? firstPair ?? ''
-  const spot = usePost('/v1/pricing/quote', pair === '' || values.strike ? null : spotRequest(pair, expiry))
+  const isSpotAsked = pair !== '' && !values.strike
+  const low = usePost('/v1/pricing/quote', isSpotAsked ? spotRequest(pair, expiry) : null)
+  const high = usePost('/v1/pricing/quote', isSpotAsked && low.isError ? spotRequest(pair, expiry, true) : null)
+  const spot = low.isError ? high : low
   const rate = spot.isPlaceholderData ? undefined : spot.data?.data.breakdown.spot
   const chain = chains.find(({ chainId }) => `${chainId}` === values.chainId) ?? chains[0]
   const full: Values = {

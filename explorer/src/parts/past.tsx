@@ -60,7 +60,9 @@ const Figures = ({ past, token }: { readonly past: Backtest; readonly token: Tok
         facts={[
           [
             'Refused months',
-            refused === 0 ? 'none' : `${refused}: the payout is more than 100 times the premium, or less than it`,
+            refused === 0
+              ? 'none'
+              : `${refused}: mostly because the payout is more than 100 times the premium, or less than it`,
           ],
           ['Closes', `${chainText(past.source)}, until ${dayOf(past.closesEnd)}`],
           ['Interest rates', ratesText(past.rates)],

@@ -29,10 +29,11 @@ export const firstExpiry = (now: number): number => Math.floor(now / DAY + 90) *
 
 /**
  * A request of which only the rate of today is used: the engine returns it with every price. It sells this range at all
- * rates from 0.005 to 100,000: the payout is nearly certain, and at most 100 times the premium.
+ * rates from 0.005 to 5,000, or from 50 to 50,000,000 where rates are `high`: the payout is nearly certain, at most 100
+ * times the premium, and not below it when both are rounded.
  */
-export const spotRequest = (pair: string, expiryUnixSeconds: number) => ({
-  ...{ pair, strike: 0.000_001, payoutCap: 0.5, expiryUnixSeconds, notional: 1, strikeAbove: true },
+export const spotRequest = (pair: string, expiryUnixSeconds: number, high = false) => ({
+  ...{ pair, strike: 0.000_001, payoutCap: high ? 5_000 : 0.5, expiryUnixSeconds, notional: 1, strikeAbove: true },
 })
 
 /** The fields of a quote. */

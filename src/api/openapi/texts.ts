@@ -6,7 +6,7 @@ export const info = {
   description: [
     'A success is `{"data": …}`, and an error is `{"error": {"code", "message", "details"?}}`. Clients should switch on `error.code`.',
     'Token amounts, prices and rates are decimal strings. Rates, strikes, caps and premium rates are in 1e6 fixed point, and amounts are in',
-    "the payment token's own units. Ids, counts and times are JSON integers. The service signs nothing and holds no key: the contract and",
+    "the payment token's own units; `/v1/pricing` has plain numbers and whole tokens instead. Ids, counts and times are JSON integers. The service signs nothing and holds no key: the contract and",
     'the signer decide whether a built transaction succeeds.',
     'Builders reject an address argument in mixed case with a wrong EIP-55 checksum, because a typo could send tokens or rights to another',
     'address. `from`, pricing and reads accept addresses in any letter case.',

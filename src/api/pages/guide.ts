@@ -77,7 +77,22 @@ const others: readonly Page[] = [
     title: 'Prices',
     summary: 'How a premium is computed, how to read a quote, and when it is signed',
   },
+  {
+    name: 'study/README',
+    title: 'What the prices would have paid',
+    summary: 'Premiums of the last decades next to what the same ranges paid, and the limits of that',
+  },
 ]
+
+/** What these pages show or link to, in `docs`, with its type. */
+export const attachments: Readonly<Record<string, string>> = {
+  'images/payoff-usd-ghs.svg': 'image/svg+xml',
+  'study/ratio.svg': 'image/svg+xml',
+  'study/probability.svg': 'image/svg+xml',
+  'study/years.svg': 'image/svg+xml',
+  'study/tiers.json': 'application/json',
+  'study/pairs.json': 'application/json',
+}
 
 /** A page of the documentation: `docs/<path>.md`, served at `/v1/docs/<path>`. */
 export type GuidePage = Page & { readonly path: string; readonly markdown: string }
@@ -92,7 +107,7 @@ const read = async (page: Page, path: string): Promise<GuidePage> => {
   return { ...page, path, markdown }
 }
 
-/** Reads the guide, the glossary and the page about prices. Throws when one is missing or does not begin with its title. */
+/** Reads the guide, the glossary and the pages about prices. Throws when one is missing or does not begin with its title. */
 export const readGuide = (): Promise<readonly GuidePage[]> =>
   Promise.all([
     ...guidePages.map((page) => read(page, `guide/${page.name}`)),

@@ -7,7 +7,7 @@ import { relativeUrl } from '../link.ts'
 import { sendNotFound } from '../not-found.ts'
 import { assetUrl, pageAssets, shellOf } from '../pages/assets.ts'
 import { contentsHtml, contentsOf, neighboursHtml, outlineHtml } from '../pages/contents.ts'
-import { readGuide } from '../pages/guide.ts'
+import { attachments, readGuide } from '../pages/guide.ts'
 import { guideHtml } from '../pages/guide-html.ts'
 import { PAGE_POLICY, pageOf, type Section } from '../pages/html.ts'
 import { llmsText } from '../pages/llms.ts'
@@ -42,7 +42,8 @@ type Options = {
 
 /**
  * The documentation, which works offline: `/v1/docs` lists the operations, `/v1/docs/operations/<operation id>` shows
- * and sends one, `/v1/docs/guide/<page>` is the guide, `/v1/docs/glossary` and `/v1/docs/pricing` are further pages.
+ * and sends one, `/v1/docs/guide/<page>` is the guide, `/v1/docs/glossary`, `/v1/docs/pricing` and
+ * `/v1/docs/study/README` are further pages.
  * With `.md` all but the first are Markdown, which `/llms.txt` lists. `/v1/docs/search.json` is what the search finds.
  */
 export const docsRoutes: FastifyPluginAsync<Options> = async (app, { explorer = true, mcp = true }) => {
@@ -80,13 +81,13 @@ export const docsRoutes: FastifyPluginAsync<Options> = async (app, { explorer = 
   for (const page of guide) {
     const { name, path, title } = page
     const url = `v1/docs/${path}`
-    const section = name === 'glossary' || name === 'pricing' ? name : 'guide'
-    const twin = { type: 'text/markdown', url: `${name}.md` }
+    const section = path.startsWith('guide/') ? 'guide' : name === 'glossary' ? name : 'pricing'
+    const twin = { type: 'text/markdown', url: `${path.slice(path.lastIndexOf('/') + 1)}.md` }
     serve(`/${url}`, HTML, () => surround({ url, title, section, twin }, guideHtml(page)))
     serve(`/${url}.md`, MARKDOWN, () => page.markdown)
   }
-  const picture = 'docs/images/payoff-usd-ghs.svg'
-  serve(`/v1/${picture}`, 'image/svg+xml', () => readFile(packaged(picture)))
+  for (const [path, type] of Object.entries(attachments))
+    serve(`/v1/docs/${path}`, type, () => readFile(packaged(`docs/${path}`)))
   serve('/llms.txt', TEXT, () => llmsText(guide, operationsOf(app.describe())))
   serve('/v1/docs/search.json', JSON_TYPE, () => JSON.stringify(searchEntries(guide, operationsOf(app.describe()))))
   serve('/v1/docs', HTML, () => {

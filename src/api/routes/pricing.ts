@@ -4,6 +4,7 @@ import { invalidField, nullIfUnavailable } from '../../lib/errors.ts'
 import type { PricingClient } from '../../pricing/client.ts'
 import { Backtest, Health, Quote, QuoteRequest, Signer } from '../../pricing/messages.ts'
 import { type Chains, chainOf } from '../../reads/read.ts'
+import { clientOf } from '../client.ts'
 import { envelope, type Operation, route } from '../operation.ts'
 
 type Options = { readonly pricing: PricingClient; readonly chains: Chains }
@@ -62,8 +63,8 @@ export const pricingRoutes: FastifyPluginAsync<Options> = async (app, { pricing,
   app.get('/pricing/health', route(health, envelope(Health)), async () => ({ data: await pricing.health() }))
   app.get('/pricing/signer', route(signer, envelope(Signer)), async () => ({ data: await pricing.signer() }))
   const backtestOptions = route(backtest, envelope(Backtest), { body: QuoteRequest })
-  app.post<{ Body: QuoteRequest }>('/pricing/backtest', backtestOptions, async ({ body }) => ({
-    data: await pricing.backtest(body),
+  app.post<{ Body: QuoteRequest }>('/pricing/backtest', backtestOptions, async (request) => ({
+    data: await pricing.backtest(request.body, clientOf(request).address),
   }))
   const options = route(quote, envelope(Quote), { body: QuoteRequest })
   app.post<{ Body: QuoteRequest }>('/pricing/quote', options, async ({ body }) => {

@@ -13,6 +13,9 @@ import { type DatedWorth, ratiosByYear, rounded, worstOf } from './years.ts'
 /** Months that are priced between two turns of the event loop. */
 const SLICE = 24
 
+/** More days than any history has. */
+const MAX_DAYS = 50_000
+
 /** The range of a backtest in proportion to the spot, over whole days. */
 type Proportions = {
   readonly strikeToSpot: number
@@ -59,6 +62,12 @@ const priceMonth = (past: Past, pair: Pair, month: Month, range: Proportions): S
   }
 }
 
+/** @internal The number of months from a date to another, both included. */
+export const monthsFrom = (first: string, last: string): number => {
+  const monthOf = (date: string): number => 12 * Number(date.slice(0, 4)) + Number(date.slice(5, 7))
+  return monthOf(last) - monthOf(first) + 1
+}
+
 const summaryOf = (seen: readonly Seen[]) => {
   const quoted = seen.filter(({ dated }) => dated.quotes > 0)
   const sum = (of: (each: Seen) => number): number => quoted.reduce((total, each) => total + of(each), 0)
@@ -67,11 +76,13 @@ const summaryOf = (seen: readonly Seen[]) => {
   const premiums = sum(({ dated }) => dated.premiums)
   const worst = worstOf(ratiosByYear(seen.map(({ dated }) => dated)))
   const total = (of: (each: Seen) => bigint): number => fromSix(quoted.reduce((all, each) => all + of(each), 0n))
+  const [firstDate, lastDate] = [seen[0]?.entry.date ?? '', seen.at(-1)?.entry.date ?? '']
   return {
-    firstDate: seen[0]?.entry.date ?? '',
-    lastDate: seen.at(-1)?.entry.date ?? '',
+    firstDate,
+    lastDate,
     dates: quoted.length,
     refused: seen.length - quoted.length,
+    unpriced: monthsFrom(firstDate, lastDate) - seen.length,
     premiumsUsd: total(({ premium }) => premium),
     payoutsUsd: total(({ payout }) => payout),
     ratio: premiums === 0 ? null : rounded(sum(({ dated }) => dated.worth) / premiums),
@@ -89,7 +100,7 @@ const summaryOf = (seen: readonly Seen[]) => {
  */
 export const createBacktester = (
   options: Pick<ModelOptions, 'localRates' | 'volMarkups' | 'now'> & { readonly model: Model },
-): ((request: QuoteRequest) => Promise<Backtest>) => {
+): ((request: QuoteRequest, client: string) => Promise<Backtest>) => {
   const { model, now } = options
   let opening: Promise<Past> | undefined
   const open = (): Promise<Past> => {
@@ -102,7 +113,7 @@ export const createBacktester = (
   }
   const months = createMonths({ compute: async (pair) => monthsOf(await open(), pair, options) })
 
-  return async (request) => {
+  return async (request, client) => {
     const asOf = Math.floor(now() / 1_000)
     checkExpiry(request, asOf)
     const priced = checkPair(request, await model(request.pair))
@@ -120,7 +131,13 @@ export const createBacktester = (
     const spot = fromSix(fixed.initialRate)
     const strikeToSpot = fromSix(fixed.strike) / spot
     const payoutCapToSpot = fromSix(fixed.payoutCap) / spot
-    const known = await months(request.pair)
+    const tooLong = (): Error =>
+      refuse(
+        'expiryUnixSeconds',
+        `no month of the history is followed by ${days} days of closes: choose an earlier expiry`,
+      )
+    if (days > MAX_DAYS) throw tooLong()
+    const known = await months(request.pair, client)
     const past = await open()
     const seen: Seen[] = []
     for (const [index, month] of known.entries()) {
@@ -128,11 +145,7 @@ export const createBacktester = (
       const one = priceMonth(past, pair, month, { strikeToSpot, payoutCapToSpot, days, notional })
       if (one !== undefined) seen.push(one)
     }
-    if (seen.length === 0)
-      throw refuse(
-        'expiryUnixSeconds',
-        `no month of the history is followed by ${days} days of closes: choose an earlier expiry`,
-      )
+    if (seen.length === 0) throw tooLong()
     return {
       pair: request.pair,
       direction: request.strikeAbove ? 'upward' : 'downward',

@@ -17,13 +17,13 @@ export type Month = {
 }
 
 /** Maximum pairs whose months are kept, of about 300 kB each. */
-const MAX_PAIRS = 32
+const MAX_PAIRS = 128
 
 /** Maximum pairs that wait for their calibration. */
 const MAX_WAITING = 4
 
-/** Maximum milliseconds that a request waits, less than an API waits for the engine. */
-const WAIT_MS = 3_000
+/** Maximum milliseconds that a request waits, in which it keeps one of few slots of its API. */
+const WAIT_MS = 1_000
 
 /** Seconds after which a client tries again. A pair takes about as long. */
 const RETRY_AFTER_SECONDS = 10
@@ -50,16 +50,17 @@ export const monthsOf = async (
 /**
  * Keeps the months of pairs, which `compute` calibrates one pair at a time when they are first asked for. Throws
  * `service_unavailable` when they are not ready in time, or when too many pairs wait. A calibration that has begun goes
- * on, so that a later request is answered.
+ * on, so that a later request is answered. Clients that wait take turns, and one that asks for many pairs makes room for
+ * others.
  */
 export const createMonths = (options: {
   readonly compute: (pair: string) => Promise<readonly Month[]>
   readonly waitMs?: number
-}): ((pair: string) => Promise<readonly Month[]>) => {
+}): ((pair: string, client: string) => Promise<readonly Month[]>) => {
   const { compute, waitMs = WAIT_MS } = options
   const known = new LRUCache<string, readonly Month[]>({ max: MAX_PAIRS })
   const once = createSingleFlight<readonly Month[]>()
-  /** Names the pair, so that a client can tell this from other reasons to wait. */
+  /** Names the pair, so that a client can distinguish this from other reasons to wait. */
   const retry = (why: string): Error => {
     const details = [{ path: 'pair', message: why }]
     const message = `${why}: retry after ${RETRY_AFTER_SECONDS} s`
@@ -68,15 +69,19 @@ export const createMonths = (options: {
   const refuse = (): Error => retry('the histories of other pairs are being calibrated')
   const limited = createConcurrencyLimit({ atOnce: 1, waiting: MAX_WAITING, refuse })
 
-  return async (pair) => {
+  return async (pair, client) => {
     const found = known.get(pair)
     if (found !== undefined) return found
     const computing = once(pair, () =>
-      limited(async () => {
-        const months = await compute(pair)
-        known.set(pair, months)
-        return months
-      }),
+      limited(
+        async () => {
+          const months = await compute(pair)
+          known.set(pair, months)
+          return months
+        },
+        undefined,
+        client,
+      ),
     )
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {

@@ -24,10 +24,12 @@ const FEWEST_RETURNS_TO_SAMPLE = 120
 /** Above this persistence the variance reverts so slowly that the history does not determine its long-run level. */
 const MAX_PERSISTENCE = 0.999
 
+/** A gain below this is rounding, which differs between machines. With an alpha of 0 the variance would be constant. */
+const LEAST_GAIN = 1e-3
+
 const acceptable = ({ alpha, beta, logLikelihood, constantLogLikelihood }: GarchFit): boolean =>
   Number.isFinite(logLikelihood) &&
-  // With an alpha of 0 the variance would be constant.
-  logLikelihood > constantLogLikelihood &&
+  logLikelihood - constantLogLikelihood > LEAST_GAIN &&
   alpha + beta <= MAX_PERSISTENCE
 
 const calibrateGarch = (returns: readonly number[], tier: Garch): Pick<Calibration, 'garch' | 'garchFrom'> => {

@@ -19,17 +19,21 @@ export const folderFeed = ({ folder, log }: { readonly folder: string; readonly 
 
   const readOne = async (file: string): Promise<Kept> => {
     const path = join(folder, file)
-    const { mtimeMs, size } = await stat(path)
-    const stamp = `${mtimeMs} ${size}`
     const before = kept.get(file)
-    if (before?.stamp === stamp) return before
+    let stamp = 'out of reach'
     try {
+      const status = await stat(path)
+      const { mtimeMs, size } = status
+      stamp = `${mtimeMs} ${size}`
+      if (before?.stamp === stamp) return before
+      if (!status.isFile()) throw new Error(`${file} is no regular file`)
       if (size > MAX_BYTES) throw new Error(`${file}: ${size} bytes, more than the limit of ${MAX_BYTES}`)
       return {
         stamp,
         source: { name: file, synthetic: false, series: parseSeries(await readFile(path, 'utf8'), file) },
       }
     } catch (fault) {
+      if (before?.stamp === stamp) return before
       log.warn({ file, fault: errorText(fault) }, 'a file of rates cannot be read and is ignored')
       return { stamp, source: undefined }
     }

@@ -1,6 +1,6 @@
 import { clip } from '../../lib/errors.ts'
 import { parsePair } from '../pair.ts'
-import type { Close, Series } from './series.ts'
+import { type Close, dayOf, type Series } from './series.ts'
 
 /** The daily rates of the Federal Reserve's H.10 release by their FRED series; some are quoted in dollars. */
 export const fredSeries: Readonly<Record<string, string>> = {
@@ -76,12 +76,18 @@ const sheetOf = (text: string, name: string): Sheet => {
 }
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/
-const NUMBER = /^-?\d+(\.\d+)?$/
+const NUMBER = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/
 /** Cells that publishers write where there is no rate. */
 const missing = new Set(['', '.', 'N/A', 'ND'])
 
+/** False for a day that no month has, such as 2026-02-31. */
+const isDay = (text: string): boolean => {
+  const time = DATE.test(text) ? Date.parse(text) : Number.NaN
+  return !Number.isNaN(time) && dayOf(time) === text
+}
+
 const dateIn = (cell: string | undefined, { name }: Sheet): string => {
-  if (cell === undefined || !DATE.test(cell)) throw new Error(`${name}: ${quoted(cell)} is not a date YYYY-MM-DD`)
+  if (cell === undefined || !isDay(cell)) throw new Error(`${name}: ${quoted(cell)} is not a date YYYY-MM-DD`)
   return cell
 }
 

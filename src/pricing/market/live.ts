@@ -49,7 +49,7 @@ const hourly = (name: string, { now, log }: Options, parts: readonly Part[]): Fe
       for (const { part, fault } of failed) {
         log.warn(
           { feed: name, series: part.name, fault: errorText(fault) },
-          'a series cannot be refreshed; its previous rates stay in use',
+          'a series cannot be refreshed; its previous rates, if any, stay in use',
         )
       }
       if (failed.length < due.length) {

@@ -8,7 +8,9 @@ const Rate = z.number().min(-0.1).max(3)
 const Rates = z.strictObject({
   asOf: z.iso.date(),
   source: z.string().min(1),
-  rates: z.object({ USD: Rate }).catchall(Rate),
+  rates: z
+    .record(z.string().regex(/^[A-Z]{3}$/, 'expected a currency code of three capital letters'), Rate)
+    .and(z.object({ USD: Rate })),
 })
 
 /**

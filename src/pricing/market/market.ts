@@ -141,7 +141,7 @@ export const createMarket = (options: {
           if (signal?.aborted) break
           log.warn(
             { feed: feed.name, fault: errorText(fault) },
-            'a feed cannot be refreshed; its previous rates stay in use',
+            'a feed cannot be refreshed; its previous rates, if any, stay in use',
           )
         }
       }

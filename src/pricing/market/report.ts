@@ -14,6 +14,8 @@ export type MarketReport = {
   readonly fresh: boolean
 }
 
+const percent = (rate: number): string => `${Number((100 * rate).toFixed(3))} %`
+
 /**
  * The rates of every pair with their source, last close and age, then the interest rates and the dollar rate. `now` in
  * Unix milliseconds.
@@ -35,11 +37,14 @@ export const reportOf = (
   const faults = [usdRateFault(usdRate, now, maxStalenessDays), localRatesFault(localRates, now)].flatMap(
     (fault) => fault ?? [],
   )
+  const rates = Object.entries(localRates.rates)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([currency, rate]) => `${currency} ${percent(rate)}`)
   return {
     lines: [
       ...rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')),
-      `interest rates of ${localRates.asOf}, ${age(localRates.asOf)}: ${Object.keys(localRates.rates).sort().join(' ')}`,
-      `dollar rate of ${usdRate.recordDate}: ${Number((100 * usdRate.rate).toFixed(3))} %`,
+      `interest rates of ${localRates.asOf}, ${age(localRates.asOf)}: ${rates.join(', ')}`,
+      `dollar rate of ${usdRate.recordDate}: ${percent(usdRate.rate)}`,
       ...faults.map((fault) => `too old: ${fault}`),
     ],
     fresh: faults.length === 0 && own.length > 0 && own.every(({ stale }) => !stale),

@@ -98,7 +98,7 @@ export const createQuoter = (options: QuoterOptions): ((request: QuoteRequest) =
     if (!isWithinLeverage(range, premiumRate)) {
       throw refuse(
         'payoutCap',
-        'leverage above 100: the payout is more than 100 times the premium; choose a strike nearer to the spot or a later expiry',
+        `leverage above 100: the payout is more than 100 times the premium; choose a strike nearer to the spot, ${spot}, or a later expiry`,
       )
     }
     if (!isWithinPayout(range, premiumRate)) {
@@ -110,7 +110,7 @@ export const createQuoter = (options: QuoterOptions): ((request: QuoteRequest) =
     if (premiumRate > ONE) {
       throw refuse(
         'strike',
-        `the premium, ${fromSix(premiumRate)} of the notional, is above 1, which the protocol rejects: choose a strike nearer to the spot`,
+        `the premium, ${fromSix(premiumRate)} of the notional, is above 1, which the protocol rejects: choose a strike nearer to the spot, ${spot}`,
       )
     }
     const notional = sixRound(request.notional)

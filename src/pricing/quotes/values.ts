@@ -5,6 +5,9 @@ import type { RangeValue, ValueRange, Values, ValuesRequest } from '../messages.
 import { type Model, type PairModel, yearsBetween } from '../model.ts'
 import { fromSix } from './premium.ts'
 
+/** Milliseconds of work between two turns of the event loop. */
+const SLICE_MS = 10
+
 const rangeOf = ({ strike, payoutCap, initialRate, strikeAbove }: ValueRange): Range => ({
   strike: BigInt(strike),
   payoutCap: BigInt(payoutCap),
@@ -56,10 +59,13 @@ export const createValuer =
     const asOf = Math.floor(now() / 1_000)
     const names = [...new Set(ranges.map(({ pair }) => pair))]
     const models = new Map<string, PairModel | undefined>()
+    let turn = performance.now()
     for (const name of names) {
       models.set(name, await model(name))
-      // A model may calibrate a cross.
+      // A model may calibrate a cross. Other work takes a turn as long as this, so there are few turns.
+      if (performance.now() - turn < SLICE_MS) continue
       await breathe()
+      turn = performance.now()
     }
     return { asOf, values: ranges.map((range) => rangeValue(range, models.get(range.pair), asOf)) }
   }

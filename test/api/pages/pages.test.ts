@@ -1,7 +1,8 @@
+import { posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Description } from '../../../src/api/openapi/document.ts'
 import { contentsHtml, contentsOf, headingOf, neighboursHtml, outlineHtml } from '../../../src/api/pages/contents.ts'
-import { type GuidePage, guidePageOf, readGuide } from '../../../src/api/pages/guide.ts'
+import { attachments, type GuidePage, guidePageOf, readGuide } from '../../../src/api/pages/guide.ts'
 import { guideHtml } from '../../../src/api/pages/guide-html.ts'
 import { PAGE_POLICY, pageOf, type Shell } from '../../../src/api/pages/html.ts'
 import { landingOf, landingPage } from '../../../src/api/pages/landing.ts'
@@ -187,7 +188,7 @@ describe('the guide', () => {
     ['/v1/tx/oracle/submit-rate', undefined],
   ])('explains %s on its page %s', (path, name) => expect(guidePageOf(path)?.name).toBe(name))
 
-  test('has each page with its title, the glossary and the page about prices, and links only to what is served', async () => {
+  test('has each page with its title, the glossary and the pages about prices, and links only to what is served', async () => {
     const pages = await readGuide()
     expect(pages[0]?.path).toBe('guide/quick-start')
     for (const { title, markdown } of pages) expect(markdown.split('\n')[0]).toBe(`# ${title}`)
@@ -195,8 +196,14 @@ describe('the guide', () => {
     expect(other.map(({ path, title }) => [path, title])).toEqual([
       ['glossary', 'Glossary'],
       ['pricing', 'Prices'],
+      ['study/README', 'What the prices would have paid'],
     ])
-    for (const { markdown } of other) expect(markdown).not.toMatch(/\]\((?!images\/payoff-usd-ghs\.svg)/)
+    const linked = other.flatMap(({ path, markdown }) =>
+      [...markdown.matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => posix.join(posix.dirname(path), link)),
+    )
+    const served = [...Object.keys(attachments), ...other.map(({ path }) => `${path}.md`)]
+    expect(linked.filter((path) => !served.includes(path))).toEqual([])
+    expect(Object.keys(attachments).filter((path) => !linked.includes(path))).toEqual([])
     // A reader of the service has no repository.
     for (const { markdown } of pages) expect(markdown).not.toMatch(/\bdecision \d|\btest\/|\]\((?:decisions|\.\.)\//i)
   })

@@ -85,7 +85,7 @@ test('every link of every page and of llms.txt leads to a page, and guide pages 
     expect(seen.get(`/v1/docs/guide/${page}`)).toBe('text/markdown')
     expect(seen.get(`/v1/docs/guide/${page.slice(0, -3)}`)).toBe('text/html')
   }
-  for (const page of ['glossary', 'pricing']) {
+  for (const page of ['glossary', 'pricing', 'study/README']) {
     expect(seen.get(`/v1/docs/${page}.md`)).toBe('text/markdown')
     expect(seen.get(`/v1/docs/${page}`)).toBe('text/html')
   }
@@ -208,7 +208,7 @@ test('the search finds each page of the guide, each term of the glossary and eac
     if (anchor !== undefined) expect([title, anchors.get(page)?.includes(`id="${anchor}"`)]).toEqual([title, true])
     expect([title, /[|`]/.test(text)]).toEqual([title, false])
   }
-  expect(anchors.size).toBe(readdirSync('docs/guide').length + 2)
+  expect(anchors.size).toBe(readdirSync('docs/guide').length + 3)
 })
 
 test.each([

@@ -232,7 +232,7 @@ export const restFaults: Faults = {
       ['await asset(), { version: request.query.v })', 'await asset())'],
       ['operationId === id', 'operationId !== id'],
       ['if (operation === undefined) return undefined', 'if (operation !== undefined) return undefined'],
-      ["name === 'glossary' || name === 'pricing' ? name", "name === 'glossary' ? name"],
+      ["name === 'glossary' ? name : 'pricing'", "'pricing'"],
       ["relativeUrl(`/${url}`, '') ?? './'", "'./'"],
       ['      pages.set(id, known)\n', '', 'only the time of the next request differs'],
       ["serveOperation('/v1/docs/operations/:id', 'html')", "serveOperation('/v1/docs/operations/:id', 'markdown')"],

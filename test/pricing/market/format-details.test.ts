@@ -12,7 +12,7 @@ describe('a file of rates', () => {
     expect(closesIn(text)).toEqual([{ date: '2026-11-20', close: 11 }])
   })
 
-  test.each(['2026-11-20x', '20.11.2026', ''])('with the date %j is rejected', (date) => {
+  test.each(['2026-11-20x', '20.11.2026', '2026-02-31', '2026-99-99', ''])('with the date %j is rejected', (date) => {
     expect(() => closesIn(`date,close\n${date},11\n`)).toThrow('is not a date')
   })
 
