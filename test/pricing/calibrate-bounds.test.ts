@@ -68,13 +68,18 @@ test.each([
   expect(found === undefined).toBe(expected === undefined)
 })
 
-test('without a jump the size is that of the tier, with one jump the deviation is', () => {
+test('without a jump the size is that of the tier, with one jump the deviation is, with two it is theirs', () => {
   const assumed = { lambda: 1.5, jumpMean: 0.01, jumpStd: 0.025 }
   const estimate = (jumps: readonly number[]) => estimateJumps({ jumps, classified: 756 }, assumed)
   expect(estimate([])).toEqual({ lambda: 1.5 / 4, jumpMean: 0.01, jumpStd: 0.025 })
   expect(estimate([0.06])).toEqual({
     ...{ lambda: 2.5 / 4, jumpStd: 0.025 },
     jumpMean: expect.closeTo((0.06 + 1.5 * 0.01) / 2.5, 12),
+  })
+  expect(estimate([0.05, 0.07])).toEqual({
+    lambda: 3.5 / 4,
+    jumpMean: expect.closeTo((2 * 0.06 + 1.5 * 0.01) / 3.5, 12),
+    jumpStd: expect.closeTo((2 * Math.sqrt(0.0002) + 1.5 * 0.025) / 3.5, 12),
   })
 })
 
