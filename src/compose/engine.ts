@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { openNodes } from '../chain/nodes.ts'
 import { environments } from '../config/environments.ts'
 import { type ConfigOf, load } from '../config/load.ts'
-import { engineOf, metricsOf, secretsOf, signedDeploymentsOf } from '../config/parts.ts'
+import { engineOf, metricsOf, secretsOf, signedDeploymentsOf, unsignedEngineOf } from '../config/parts.ts'
 import { errorText, OperatorError, ServiceError } from '../lib/errors.ts'
 import { parseInput } from '../lib/http/parse.ts'
 import { type Closers, sleep } from '../lib/lifecycle.ts'
@@ -131,9 +131,8 @@ export const runChart = async (
   const { request, at } = parseInput(ChartRequest, { pair, ...flags }, 'chart')
   const log = createLogger({ level: 'warn', process: 'chart', fd: 2 })
   const now = at === undefined ? Date.now : () => at * 1000
-  const alone = { key: undefined, deployments: [], findSet: undefined }
   const quoteOn = async (rates: { readonly synthetic?: true }): Promise<Quote> => {
-    const engine = await openEngine({ ...engineOf(config), ...alone, ...rates, now, log })
+    const engine = await openEngine({ ...unsignedEngineOf(config), ...rates, now, log })
     return engine.quote(request)
   }
   const quote = await quoteOn({}).catch((fault: unknown) => {

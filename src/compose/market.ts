@@ -1,6 +1,6 @@
 import { environments } from '../config/environments.ts'
 import { load } from '../config/load.ts'
-import { engineOf } from '../config/parts.ts'
+import { unsignedEngineOf } from '../config/parts.ts'
 import { errorText, OperatorError } from '../lib/errors.ts'
 import { createLogger, type Logger } from '../lib/observe/log.ts'
 import { openEngine } from '../pricing/engine.ts'
@@ -43,10 +43,9 @@ export const runMarket = async (folder: string | undefined): Promise<void> => {
   const config = load(environments.engine)
   configureChains(config.CHAINS)
   const { log, faults } = countFaults()
-  const options = engineOf(config)
+  const options = unsignedEngineOf(config)
   if (folder !== undefined) await fetchRates(folder, options, log)
-  const alone = { key: undefined, deployments: [], findSet: undefined }
-  const engine = await openEngine({ ...options, ...alone, now: Date.now, log })
+  const engine = await openEngine({ ...options, now: Date.now, log })
   const times = { now: Date.now(), maxStalenessDays: options.maxStalenessDays }
   const { lines, fresh } = reportOf(await engine.health(), await readLocalRates(options.localRatesFile), times)
   process.stdout.write(`${lines.join('\n')}\n`)

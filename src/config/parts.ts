@@ -132,6 +132,12 @@ export const engineOf = (config: ConfigOf<typeof environments.engine>) => ({
   maxStalenessDays: config.ENGINE_MAX_STALENESS_DAYS,
 })
 
+/** The same for a single command, which signs nothing, and reads no chain and no database. */
+export const unsignedEngineOf = (config: ConfigOf<typeof environments.engine>) => ({
+  ...engineOf(config),
+  ...{ key: undefined, deployments: [], findSet: undefined },
+})
+
 /** The texts of an environment that no log may show: every part of node URLs, and the credentials in other values. */
 export const secretsOf = (config: Readonly<Record<string, unknown>>): string[] =>
   Object.entries(config).flatMap(([name, value]) => {
