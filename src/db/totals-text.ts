@@ -21,9 +21,13 @@ const totalTypes = [
 
 const code = (type: LedgerTypeName): SQL => sql.raw(String(ledgerTypes[type].code))
 
-/** The rows of a chain's ledger (`l`) that totals are made of, above the block `after`, up to `upTo`, with their events (`o`). */
+/**
+ * The rows of a chain's ledger (`l`) that totals are made of, above the block `after`, up to `upTo`, with their events
+ * (`o`). OFFSET 0 makes PostgreSQL look up the event of each row. It would otherwise read all events of the chain, because
+ * it estimates too many rows above a block that it does not know beforehand.
+ */
 const rowsText = (chainId: SQL, after: SQL, upTo: SQL): SQL => sql`${ledger} AS l
-  LEFT JOIN ${events} AS o ON o.chain_id = l.chain_id AND o.id = l.event_id
+  LEFT JOIN LATERAL (SELECT payment_token FROM ${events} WHERE chain_id = l.chain_id AND id = l.event_id OFFSET 0) AS o ON true
   WHERE l.chain_id = ${chainId} AND l.block_number > ${after} AND l.block_number <= ${upTo}
     AND l.type IN (${sql.join(totalTypes.map(code), sql`, `)})`
 

@@ -60,13 +60,25 @@ export const createTotals = (database: Pick<Database, 'run'>) => ({
       ) AS sums ON usable ORDER BY day`),
     )
     if (found.rows[0]?.usable !== true) return null
+    // There are few tokens, and the checksum of an address takes longer than the rest of a row.
+    const tokens = new Map<string, Address>()
+    const tokenOf = (stored: Buffer): Address => {
+      const key = stored.toString('latin1')
+      const token = tokens.get(key) ?? (ledgerDays.token.mapFromDriverValue(stored) as Address)
+      tokens.set(key, token)
+      return token
+    }
     return found.rows.flatMap(({ day, token, type, rows, amount, fee, notional }) =>
       day === null
         ? []
         : {
-            ...{ day: Number(day), type: ledgerTypeOf(Number(type)), rows: BigInt(rows), amount: BigInt(amount) },
-            ...{ fee: BigInt(fee), notional: BigInt(notional) },
-            token: token === null ? null : (ledgerDays.token.mapFromDriverValue(token) as Address),
+            day: Number(day),
+            token: token === null ? null : tokenOf(token),
+            type: ledgerTypeOf(Number(type)),
+            rows: BigInt(rows),
+            amount: BigInt(amount),
+            fee: BigInt(fee),
+            notional: BigInt(notional),
           },
     )
   },
