@@ -136,6 +136,21 @@ const lateStarts = (pairs: Results['pairs']): string => {
     .join('; ')
 }
 
+/** The horizon whose missing months the page states. */
+const GAPS_HORIZON = 90
+
+/** Months from year 0 to a date of the form YYYY-MM-DD. */
+const monthsTo = (date: string): number => 12 * Number(date.slice(0, 4)) + Number(date.slice(5, 7))
+
+/** The pairs that lack months between their first and their last one, with their number. */
+const gaps = (pairs: Results['pairs']): string =>
+  pairs
+    .filter(({ rates, horizon }) => rates === 'known' && horizon === GAPS_HORIZON)
+    .map(({ pair, first, last, both }) => ({ pair, missing: monthsTo(last) - monthsTo(first) + 1 - both.dates }))
+    .filter(({ missing }) => missing > 0)
+    .map(({ pair, missing }) => `${missing} of ${pair}`)
+    .join(', ')
+
 /** The page for readers who decide about premiums. */
 export const pageOf = (results: Results): string => {
   const { about, pairs, tiers } = results
@@ -238,8 +253,8 @@ five digits.
   so do pairs with few jumps: for these the study is not free of hindsight.
 - **Nothing after ${about.lastClose}.** The bundled closes end there.
 - **Not all pairs from ${FIRST_YEAR}.** A pair begins with its first ${FEWEST_CLOSES} closes, some of them later: ${lateStarts(pairs)}.
-- **Gaps.** A month in which a pair had too few closes in the three years before has no price. The Sri Lankan rupee lacks
-  13 months of 1991 and 1992, and its crosses up to 34.
+- **Gaps.** A month has no price where a pair had too few closes in the three years before, or where every range was
+  refused. For ${GAPS_HORIZON} days these months are missing: ${gaps(pairs)}.
 - **Few independent years.** Quotes of neighbouring months share most of their term. There are about ${Number(about.lastClose.slice(0, 4)) - FIRST_YEAR} independent
   years in these figures, not as many as there are dates.
 `

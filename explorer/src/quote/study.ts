@@ -29,8 +29,7 @@ export const studyText = ({ study, studyReason }: Breakdown): string | undefined
   const [low = ratio, high = ratio] = interval
   const pairs = `${tiers[tier] ?? chainText(tier)}${crosses ? ' without the dollar' : ''}`
   const like = `${pairs}, ${horizonDays} days${directions[direction] ?? ''}`
-  const since = firstYear === undefined ? '' : `from ${firstYear} `
-  const paid = `paid ${ratioText(ratio)} for each 1 of premium in ${dates} months ${since}until ${dayOf(closesEnd)}`
+  const paid = `paid ${ratioText(ratio)} for each 1 of premium in ${dates} months from ${firstYear} until ${dayOf(closesEnd)}`
   const peg = tier === 'pegged' ? ' No peg broke in these months.' : ''
   const within = `The 90 % interval is ${ratioText(low)} to ${ratioText(high)}.`
   return `Ranges like this one (${like}) ${paid}, where 1 is fair. ${within}${peg}`

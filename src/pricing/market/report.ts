@@ -45,7 +45,7 @@ export const reportOf = (
       ...rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')),
       `interest rates of ${localRates.asOf}, ${age(localRates.asOf)}: ${rates.join(', ')}`,
       `dollar rate of ${usdRate.recordDate}: ${percent(usdRate.rate)}`,
-      ...faults.map((fault) => `too old: ${fault}`),
+      ...faults.map((fault) => `not fit to sign on: ${fault}`),
     ],
     fresh: faults.length === 0 && own.length > 0 && own.every(({ stale }) => !stale),
   }

@@ -52,7 +52,7 @@ test.each([
 ])('%s: not fresh', (_, changed, rates) => {
   const { lines, fresh } = reportOf({ pairs: [pair], usdRate, ...changed }, { ...localRates, ...rates }, times)
   expect(fresh).toBe(false)
-  if (!('pairs' in changed)) expect(lines.at(-1)).toMatch(/^too old: the (dollar rate|local interest rates)/)
+  if (!('pairs' in changed)) expect(lines.at(-1)).toMatch(/^not fit to sign on: the (dollar rate|local interest rates)/)
 })
 
 test('a folder that does not exist is a fault of the command', async () => {
