@@ -1,9 +1,11 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { combined } from './test/support/combined.ts'
 import { RunReporter } from './test/support/run-reporter.ts'
 import { form, seed } from './test/support/run-settings.ts'
 import { LongestFirst } from './test/support/sequencer.ts'
 import { keepTemporaryFilesInMemory } from './test/support/temporary-files.ts'
+import { isCombinedTurn, isDeployedTurn } from './test/support/turns.ts'
 
 keepTemporaryFilesInMemory()
 
@@ -46,65 +48,31 @@ const longOnly = [
   'test/repo/deployment.service.test.ts',
 ]
 
-/**
- * Random actions on the protocol. The long form runs them for both of its profiles, any other run for the one that its
- * seed chooses.
- */
+/** Random actions on the protocol, for one of its profiles; the long form has them for both. */
 const random = [
   'test/contracts/invariants.service.test.ts',
   'test/history/fold.service.test.ts',
   'test/plans/random-plans.service.test.ts',
 ]
-const isDeployed = seed % 2 === 0
 
-/**
- * Parts together, over real services. Smaller tests notice the faults of each part (`test/mutants` names them). The long
- * form and a run of named files have all of these; any other run has a third, which its seed chooses. The durations of
- * the thirds are about equal.
- */
-const combined = [
-  'test/api/transactions.service.test.ts',
-  'test/api/foreign-code.service.test.ts',
-  'test/client/execute.service.test.ts',
-  'test/client/changes.service.test.ts',
-  'test/indexer/observer.service.test.ts',
-  'test/plans/unchecked.service.test.ts',
-  'test/api/event-source.service.test.ts',
-  'test/api/lists.service.test.ts',
-  'test/indexer/fees.service.test.ts',
-  'test/indexer/audit-slice.service.test.ts',
-  'test/api/conditional.service.test.ts',
-  'test/api/consistency.service.test.ts',
-  'test/webhooks/deliveries.service.test.ts',
-  'test/indexer/index.service.test.ts',
-  'test/api/settlements.service.test.ts',
-  'test/pricing/calibration-sets.service.test.ts',
-  'test/api/mcp.service.test.ts',
-  'test/indexer/audit-columns.service.test.ts',
-  'test/plans/unsimulated.service.test.ts',
-  'test/api/waits.service.test.ts',
-  'test/api/urls.service.test.ts',
-  'test/api/after-refresh.service.test.ts',
-  'test/api/generated.service.test.ts',
-  'test/indexer/feed.service.test.ts',
-  'test/indexer/reindex.service.test.ts',
-  'test/api/final-settlements.service.test.ts',
-  'test/sandbox/story.service.test.ts',
-  'test/api/limit-store.service.test.ts',
-  'test/plans/claims.service.test.ts',
-  'test/client/terms.service.test.ts',
-  'test/api/simulation.service.test.ts',
-  'test/api/status.service.test.ts',
-  'test/plans/quoted.service.test.ts',
-  'test/plans/bounds.service.test.ts',
-  'test/api/me.service.test.ts',
-  'test/db/reader.service.test.ts',
-  'test/plans/summary.service.test.ts',
-  'test/reads/balances.service.test.ts',
-]
+/** The same reads and builders over a protocol that behaves as deployments do. */
+const deployed =
+  form === 'long'
+    ? [
+        'test/api/{reads,simulation,transactions,tx}.service.test.ts',
+        'test/export/content.service.test.ts',
+        'test/history/*.service.test.ts',
+        'test/indexer/{audit,feed,fees,refresh}.service.test.ts',
+        'test/reads/fees.service.test.ts',
+        'test/plans/*.service.test.ts',
+        ...random,
+      ]
+    : ['test/api/{reads,tx}.service.test.ts', 'test/indexer/refresh.service.test.ts', ...random]
+
 const isNamed = process.argv.slice(2).some((it) => it.includes('test/'))
 const isWhole = form === 'default' && !isNamed
-const leftOut = isWhole ? combined.filter((_, at) => at % 3 !== seed % 3) : []
+const leftOut = isWhole ? combined.filter((_, index) => !isCombinedTurn(seed, index)) : []
+const isDeployed = !isWhole || isDeployedTurn(seed)
 
 /*
  * The projects of the first group share their workers. The project `timing` runs after them, alone and one file at a
@@ -126,7 +94,7 @@ export default defineConfig({
           ...common,
           name: 'pure',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/**/*.{service,e2e,timing}.test.ts'],
+          exclude: ['test/**/*.{service,e2e,timing}.test.ts', ...leftOut],
           provide: { ...settings, profile: 'reference' },
         },
       },
@@ -135,27 +103,16 @@ export default defineConfig({
           ...common,
           name: 'service',
           include: ['test/**/*.service.test.ts'],
-          exclude: form === 'long' ? [] : [...longOnly, ...leftOut, ...(isDeployed ? random : [])],
+          exclude: form === 'long' ? [] : [...longOnly, ...leftOut, ...(isWhole && isDeployed ? random : [])],
           globalSetup: services,
           provide: { ...settings, profile: 'reference' },
         },
       },
       {
-        // The same reads and builders over a protocol that behaves as deployments do.
         test: {
           ...common,
           name: 'deployed',
-          include: [
-            `test/api/${form === 'long' ? '{tx,simulation,transactions}' : 'tx'}.service.test.ts`,
-            // The same reads as of the reference, of which a third of the runs has both.
-            ...(isWhole && seed % 3 !== 0 ? [] : ['test/api/reads.service.test.ts']),
-            ...(form === 'long' || isDeployed ? random : []),
-            ...(form === 'long' ? ['test/export/content.service.test.ts'] : []),
-            ...(form === 'long' ? ['test/history/*.service.test.ts'] : []),
-            `test/indexer/${form === 'long' ? '{audit,feed,fees,refresh}' : 'refresh'}.service.test.ts`,
-            ...(form === 'long' ? ['test/reads/fees.service.test.ts'] : []),
-            ...(form === 'long' ? ['test/plans/*.service.test.ts'] : []),
-          ],
+          include: isDeployed ? deployed : [],
           globalSetup: services,
           provide: { ...settings, profile: 'deployed' },
         },

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { transform } from 'esbuild'
 import { describe, expect, inject, it } from 'vitest'
+import { combined } from '../support/combined.ts'
 import { withFault } from './fault.ts'
 import { lists } from './lists.ts'
 
@@ -10,6 +11,12 @@ describe('the lists of deliberate faults', () => {
   it('have each file once', () => {
     const paths = files.map(([path]) => path)
     expect(paths.filter((path, position) => paths.indexOf(path) !== position)).toEqual([])
+  })
+
+  it('need no test that only some runs have', () => {
+    const needed = new Set(files.flatMap(([, { tests }]) => tests))
+    expect(combined.filter((test) => needed.has(test))).toEqual([])
+    expect(combined.filter((test) => !existsSync(test))).toEqual([])
   })
 
   it.each(files)('of %s fit its text, are programs, differ, and have tests', async (path, { tests, faults }) => {
