@@ -9,6 +9,7 @@ import { requireVersion } from '../db/versions.ts'
 import { audit } from '../indexer/audit/audit.ts'
 import { formatAudit } from '../indexer/audit/format.ts'
 import { comparePasts } from '../indexer/audit/pasts.ts'
+import { compareSums } from '../indexer/audit/sums.ts'
 import { isUnavailable, OperatorError, ServiceError } from '../lib/errors.ts'
 import { createClosers } from '../lib/lifecycle.ts'
 import { createLogger } from '../lib/observe/log.ts'
@@ -70,8 +71,9 @@ export const runAudit = async (): Promise<void> => {
       try {
         const report = await audit({ chain, database, log, onProgress: (line) => process.stderr.write(`${line}\n`) })
         const pasts = await comparePasts({ chain, database, random: Math.random }, PASTS)
-        process.stdout.write(`${formatAudit(report, pasts)}\n`)
-        if (report.found + pasts.differences.length > 0) exitCodes.add(FOUND)
+        const sums = await compareSums(database, chain.chainId)
+        process.stdout.write(`${formatAudit(report, pasts, sums)}\n`)
+        if (report.found + pasts.differences.length + sums.differences.length > 0) exitCodes.add(FOUND)
         if (report.unconfirmed.length > 0) exitCodes.add(NOT_COMPARED)
       } catch (fault) {
         if (!(fault instanceof ServiceError)) throw fault

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { type LedgerTypeName, ledgerTypes } from '../protocol/ledger.ts'
 import { ledger } from './schema/ledger.ts'
-import { events, positions } from './schema/records.ts'
+import { deposits, events, positions } from './schema/records.ts'
 
 /** Seconds of a day, as SQL. */
 export const DAY_SECONDS = sql.raw('86400::bigint')
@@ -37,12 +37,13 @@ export const lacksToken = (...range: Parameters<typeof rowsText>): SQL =>
 
 /**
  * The sums of these rows: day, token, type, number of rows, amounts, fees and notional. The notional of a settlement is that
- * of all positions of its event.
+ * of all positions of its event, and that of a withdrawal the capital that was deposited.
  */
 export const totalsText = (...range: Parameters<typeof rowsText>): SQL => sql`
   SELECT l.block_timestamp / ${DAY_SECONDS} AS day, o.payment_token AS token, l.type, count(*) AS rows,
     coalesce(sum(l.amount), 0) AS amount, coalesce(sum(l.fee), 0) AS fee, coalesce(sum(CASE l.type
       WHEN ${code('position.created')} THEN (SELECT notional FROM ${positions} WHERE chain_id = l.chain_id AND id = l.position_id)
+      WHEN ${code('capital.withdrawn')} THEN (SELECT amount FROM ${deposits} WHERE chain_id = l.chain_id AND id = l.deposit_id)
       WHEN ${code('event.settled')} THEN (SELECT sum(notional) FROM ${positions} WHERE chain_id = l.chain_id AND event_id = l.event_id)
     END), 0) AS notional
   FROM ${rowsText(...range)} GROUP BY 1, 2, 3`

@@ -9,6 +9,7 @@ import { repeatIfDifferent } from '../../src/indexer/audit/confirm.ts'
 import { formatAudit } from '../../src/indexer/audit/format.ts'
 import type { Pasts } from '../../src/indexer/audit/pasts.ts'
 import { createConfirm, verdictOf } from '../../src/indexer/audit/repair.ts'
+import type { ComparedSums } from '../../src/indexer/audit/sums.ts'
 import { unavailable } from '../../src/lib/errors.ts'
 import { blockAt, fakeChain, hashAt } from '../support/fake-chain.ts'
 import { SENDER } from '../support/fake-lookup.ts'
@@ -117,8 +118,9 @@ describe('a report', () => {
     ...changed,
   })
   const none = { compared: 5, differences: [] }
-  const linesOf = (changed: Partial<AuditReport> = {}, pasts: Pasts = none) =>
-    formatAudit(report(changed), pasts).split('\n')
+  const noSums = { days: 3, differences: [] }
+  const linesOf = (changed: Partial<AuditReport> = {}, pasts: Pasts = none, sums: ComparedSums = noSums) =>
+    formatAudit(report(changed), pasts, sums).split('\n')
 
   test('has the block, the counts, and no differences', () => {
     expect(linesOf()).toEqual([
@@ -128,6 +130,7 @@ describe('a report', () => {
       `  deposits                        11           9          99           0`,
       '  lists of ids compared: 6',
       '  events compared with their logs: 5',
+      '  days of sums compared with the ledger: 3',
       '  no differences',
     ])
   })
@@ -135,7 +138,7 @@ describe('a report', () => {
   test('has both blocks when the index advanced, and what was not compared', () => {
     const lines = linesOf({ firstBlock: blockAt(7), notCompared: ['a'], unconfirmed: ['b'] })
     expect(lines[0]).toBe(`chain 8453 at blocks 7 to 9 (${hashAt(9)})`)
-    expect(lines.slice(6, 10)).toEqual(['  not compared', '    a', '  could not be compared', '    b'])
+    expect(lines.slice(7, 11)).toEqual(['  not compared', '    a', '  could not be compared', '    b'])
   })
 
   test.each([
@@ -151,12 +154,15 @@ describe('a report', () => {
     expect(lines[3]).toMatch(new RegExp(` ${differences.length}$`))
   })
 
-  test('has the differences of events from their logs after the others', () => {
+  test('has the differences of events from their logs and of sums after the others', () => {
     const lines = linesOf(
       { differences: ['deposits 1: amount is 1'], found: 1 },
       { compared: 2, differences: ['event 1: b'] },
+      { days: 1, differences: ['ledger_days c'] },
     )
-    expect(lines.slice(-3)).toEqual(['  2 differences', '    deposits 1: amount is 1', '    event 1: b'])
+    expect(lines.slice(-4)).toEqual([
+      ...['  3 differences', '    deposits 1: amount is 1', '    event 1: b', '    ledger_days c'],
+    ])
   })
 
   test('counts the differences of a table by its whole name', () => {

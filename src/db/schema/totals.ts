@@ -18,7 +18,7 @@ export const ledgerDays = pgTable(
     rows: bigint('rows', { mode: 'bigint' }).notNull(),
     amount: uint256('amount').notNull(),
     fee: uint256('fee').notNull(),
-    /** The notional of the positions: of new ones, and of those of settled events. */
+    /** The notional of the positions: of new ones, and of those of settled events. For withdrawals the capital deposited. */
     notional: uint256('notional').notNull(),
   },
   (table) => [primaryKey({ columns: [table.chainId, table.day, table.token, table.type] })],

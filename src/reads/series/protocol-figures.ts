@@ -26,11 +26,11 @@ export const protocolFigures = {
   positions: count('Positions', 'position.created'),
   claims: count('Payouts claimed', 'payout.claimed'),
   liquidity: amount(
-    'Capital of all deposits that is not withdrawn, before payouts',
-    (of) => of('deposit.created').amount - of('capital.withdrawn').amount,
+    'Capital of the deposits that are not withdrawn, before payouts',
+    (of) => of('deposit.created').amount - of('capital.withdrawn').notional,
   ),
   deposited: amount('Capital of all deposits', (of) => of('deposit.created').amount),
-  withdrawn: amount('Capital withdrawn', (of) => of('capital.withdrawn').amount),
+  withdrawn: amount('Capital withdrawn, after payouts', (of) => of('capital.withdrawn').amount),
   exposure: amount(
     'Notional of the positions of events that are not settled',
     (of) => of('position.created').notional - of('event.settled').notional,
