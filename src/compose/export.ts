@@ -95,7 +95,9 @@ const exportAll = async (flags: Flags, config: Config, log: Logger, closers: Clo
 
 const notExported = (chainId: ChainId, fault: unknown): string => {
   if (!(fault instanceof ServiceError || fault instanceof OperatorError)) throw fault
-  return `chain ${chainId} was not exported to its end: ${fault.message}\n  Run the export again: it continues after the last complete day.`
+  const advice =
+    fault instanceof ServiceError ? '\n  Run the export again: it continues after the last complete day.' : ''
+  return `chain ${chainId} was not exported to its end: ${fault.message}${advice}`
 }
 
 /**

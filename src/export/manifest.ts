@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { OperatorError } from '../lib/errors.ts'
 import type { ChainId, Deployment } from '../protocol/chains.ts'
 import { Integer } from '../protocol/fields/response-fields.ts'
-import { ifThere, onDisk } from './disk.ts'
+import { createFile, ifThere, onDisk } from './disk.ts'
 import { type TableName, tableNames } from './tables.ts'
 
 /*
@@ -83,7 +83,7 @@ export const writeManifest = async (folder: string, { chainId, diamond, files }:
   const text = JSON.stringify({ chainId, diamond, files: [...files.values()].sort(inOrder) }, null, 1)
   await onDisk(async () => {
     await mkdir(folder, { recursive: true })
-    const file = await open(`${path}.tmp`, 'w')
+    const file = await createFile(`${path}.tmp`)
     await file
       .writeFile(`${text}\n`)
       .then(() => file.sync())

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
-import { open } from 'node:fs/promises'
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 import type { Row } from '../protocol/fields/flat-fields.ts'
 import type { Column } from './columns.ts'
-import { onDisk } from './disk.ts'
+import { createFile, onDisk } from './disk.ts'
 
 /** Rows of a row group, which are in memory together. */
 const GROUP_ROWS = 10_000
@@ -31,7 +30,7 @@ export const writeParquet = async (
   rows: AsyncIterable<Row>,
   groupRows = GROUP_ROWS,
 ): Promise<Written> => {
-  const file = await onDisk(() => open(path, 'w'))
+  const file = await onDisk(() => createFile(path))
   try {
     const hash = createHash('sha256')
     const writer = passing(async (bytes) => {

@@ -249,7 +249,7 @@ describe('the SQL of docs/operations/export.md', () => {
     for (const row of await finalActivity()) {
       if (row.direction === null) continue
       const month = new Date(Number(row.blockTimestamp) * 1_000).toISOString().slice(0, 7)
-      const key = [month, row.wallet, row.symbol].join(' ')
+      const key = [month, row.wallet, row.chainId, row.token, row.symbol].join(' ')
       const sum = sums.get(key) ?? { paid: null, received: null }
       const to = row.direction === 'out' ? 'paid' : 'received'
       const net = BigInt(String(row.netAmount)) * 10n ** BigInt(WIDE - Number(row.decimals))
@@ -259,8 +259,8 @@ describe('the SQL of docs/operations/export.md', () => {
     const found = await result('What did each wallet')
     expect(
       Object.fromEntries(
-        found.map(({ month, wallet, symbol, paid, received }) => [
-          [month?.slice(0, 7), wallet, symbol].join(' '),
+        found.map(({ month, wallet, chainId, token, symbol, paid, received }) => [
+          [month?.slice(0, 7), wallet, chainId, token, symbol].join(' '),
           [paid, received],
         ]),
       ),
