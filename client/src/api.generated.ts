@@ -3070,11 +3070,11 @@ export interface components {
              * @enum {string|null}
              */
             direction: "in" | "out" | null;
-            /** @description Capital that was deposited, in units of the payment token */
+            /** @description What the wallet paid or received, before the fee, in units of the payment token */
             amount: bigint | null;
-            /** @description Fee that the protocol keeps, in units of the payment token */
+            /** @description The fee of the protocol, in units of the payment token */
             fee: bigint | null;
-            /** @description Payment-token units */
+            /** @description What the wallet paid with the fee, or received without it, in units of the payment token */
             netAmount: bigint | null;
             /**
              * Format: hex
@@ -3196,6 +3196,8 @@ export interface components {
             capital?: bigint;
             /** @description `premiumsEarned` of the deposit */
             premiumsEarned?: bigint;
+            /** @description Premiums earned since the point before it; at the first point, since the creation */
+            earned?: bigint;
             /** @description `premiumsClaimed` of the deposit */
             premiumsClaimed?: bigint;
             /** @description Premiums that can be claimed, before the fee */
@@ -3258,11 +3260,11 @@ export interface components {
             positions?: number;
             /** @description Payouts claimed */
             claims?: number;
-            /** @description Capital of all deposits that is not withdrawn, before payouts */
+            /** @description Capital of the deposits that are not withdrawn, before payouts */
             liquidity?: bigint;
             /** @description Capital of all deposits */
             deposited?: bigint;
-            /** @description Capital withdrawn */
+            /** @description Capital withdrawn, after payouts */
             withdrawn?: bigint;
             /** @description Notional of the positions of events that are not settled */
             exposure?: bigint;
@@ -6186,11 +6188,11 @@ export interface operations {
             query?: {
                 /** @description The figures of each point; all when omitted */
                 metric?: ("liquidity" | "exposure" | "maxPayout" | "utilization" | "premiums" | "payouts" | "creatorEarnings" | "deposits" | "positions") | `${"liquidity" | "exposure" | "maxPayout" | "utilization" | "premiums" | "payouts" | "creatorEarnings" | "deposits" | "positions"},${string}` | readonly ("liquidity" | "exposure" | "maxPayout" | "utilization" | "premiums" | "payouts" | "creatorEarnings" | "deposits" | "positions")[];
-                /** @description Each point is as of the last second of an interval, and the last one as of `to`; `day` by default. Hours and days are those of UTC, and weeks end with Sunday. `change`: a point after each block with a log. At most 10000 points */
+                /** @description Each point is as of the last second of an interval, and the last one as of `to`; `day` by default. Hours and days are those of UTC, and weeks end with Sunday. `change`: the creation, and each later change. At most 10000 points */
                 interval?: "hour" | "day" | "week" | "change";
                 /** @description The earliest moment; the creation when omitted. A block number (below 1,000,000,000), a time in Unix seconds, or an ISO 8601 time */
                 from?: string;
-                /** @description The latest moment; the newest indexed block when omitted. A block number (below 1,000,000,000), a time in Unix seconds, or an ISO 8601 time */
+                /** @description The latest moment; the newest indexed block when omitted or in the future. A block number (below 1,000,000,000), a time in Unix seconds, or an ISO 8601 time */
                 to?: string;
                 /** @description The format of the response; `csv` also with `Accept: text/csv`, and `json` by default */
                 format?: "json" | "csv";
@@ -6226,12 +6228,12 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The figures of each point; all when omitted */
-                metric?: ("deposited" | "capital" | "premiumsEarned" | "premiumsClaimed" | "claimable" | "value") | `${"deposited" | "capital" | "premiumsEarned" | "premiumsClaimed" | "claimable" | "value"},${string}` | readonly ("deposited" | "capital" | "premiumsEarned" | "premiumsClaimed" | "claimable" | "value")[];
-                /** @description Each point is as of the last second of an interval, and the last one as of `to`; `day` by default. Hours and days are those of UTC, and weeks end with Sunday. `change`: a point after each block with a log. At most 10000 points */
+                metric?: ("deposited" | "capital" | "premiumsEarned" | "earned" | "premiumsClaimed" | "claimable" | "value") | `${"deposited" | "capital" | "premiumsEarned" | "earned" | "premiumsClaimed" | "claimable" | "value"},${string}` | readonly ("deposited" | "capital" | "premiumsEarned" | "earned" | "premiumsClaimed" | "claimable" | "value")[];
+                /** @description Each point is as of the last second of an interval, and the last one as of `to`; `day` by default. Hours and days are those of UTC, and weeks end with Sunday. `change`: the creation, and each later change. At most 10000 points */
                 interval?: "hour" | "day" | "week" | "change";
                 /** @description The earliest moment; the creation when omitted. A block number (below 1,000,000,000), a time in Unix seconds, or an ISO 8601 time */
                 from?: string;
-                /** @description The latest moment; the newest indexed block when omitted. A block number (below 1,000,000,000), a time in Unix seconds, or an ISO 8601 time */
+                /** @description The latest moment; the newest indexed block when omitted or in the future. A block number (below 1,000,000,000), a time in Unix seconds, or an ISO 8601 time */
                 to?: string;
                 /** @description The format of the response; `csv` also with `Accept: text/csv`, and `json` by default */
                 format?: "json" | "csv";
@@ -6274,7 +6276,7 @@ export interface operations {
                 interval?: "hour" | "day" | "week";
                 /** @description The earliest moment; the creation when omitted. A block number (below 1,000,000,000), a time in Unix seconds, or an ISO 8601 time */
                 from?: string;
-                /** @description The latest moment; the newest indexed block when omitted. A block number (below 1,000,000,000), a time in Unix seconds, or an ISO 8601 time */
+                /** @description The latest moment; the newest indexed block when omitted or in the future. A block number (below 1,000,000,000), a time in Unix seconds, or an ISO 8601 time */
                 to?: string;
                 /** @description The format of the response; `csv` also with `Accept: text/csv`, and `json` by default */
                 format?: "json" | "csv";
@@ -6315,7 +6317,7 @@ export interface operations {
                 interval?: "day" | "week";
                 /** @description The earliest moment; the creation when omitted. A block number (below 1,000,000,000), a time in Unix seconds, or an ISO 8601 time */
                 from?: string;
-                /** @description The latest moment; the newest indexed block when omitted. A block number (below 1,000,000,000), a time in Unix seconds, or an ISO 8601 time */
+                /** @description The latest moment; the newest indexed block when omitted or in the future. A block number (below 1,000,000,000), a time in Unix seconds, or an ISO 8601 time */
                 to?: string;
                 /** @description The format of the response; `csv` also with `Accept: text/csv`, and `json` by default */
                 format?: "json" | "csv";

@@ -2,7 +2,7 @@
 
 /** Fields of responses that are decimal strings. */
 export const amountNames =
-  'allowance amount atRisk availableCapacity balance capital claimable creationFee creatorEarnings creatorLoyaltyRate data dataFee deposited earnings effectiveGasPrice estimatedGas execution expiresAt exposure fee fees gasUsed gross have hedgerFeeRate initialRate liquidity lpProfitFeeRate maxCost maxPayout need net netAmount nonce notional operatorFee payout payoutAmount payoutCap payoutFeeRate payouts platformFee platformFeePaid premium premiumPaid premiumRate premiumRateFixed6 premiums premiumsClaimed premiumsEarned price quoteTimestamp recovered settlementPrice shares spot strike total totalExposure totalLiquidity totalMaxPayout totalPremiums utilization utilizationRate value withdrawn yield yieldPerYear'
+  'allowance amount atRisk availableCapacity balance capital claimable creationFee creatorEarnings creatorLoyaltyRate data dataFee deposited earned earnings effectiveGasPrice estimatedGas execution expiresAt exposure fee fees gasUsed gross have hedgerFeeRate initialRate liquidity lpProfitFeeRate maxCost maxPayout need net netAmount nonce notional operatorFee payout payoutAmount payoutCap payoutFeeRate payouts platformFee platformFeePaid premium premiumPaid premiumRate premiumRateFixed6 premiums premiumsClaimed premiumsEarned price quoteTimestamp recovered settlementPrice shares spot strike total totalExposure totalLiquidity totalMaxPayout totalPremiums utilization utilizationRate value withdrawn yield yieldPerYear'
 
 /** Fields of responses whose content is not described. */
 export const opaqueNames = 'args body links'

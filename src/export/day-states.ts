@@ -18,8 +18,8 @@ import type { Day, Source } from './source.ts'
 
 const { chainId, ...point } = EventPoint.shape
 
-/** Events whose logs are read together. All can have as many logs as are read of one. */
-const EVENTS_AT_ONCE = 2
+/** Two events at once: all can have as many logs as are read of one. */
+const SIZES = { firstEvents: 2, eventsAtOnce: 2, logsAtOnce: Number.POSITIVE_INFINITY }
 
 export const EventDay = z.object({ chainId, eventId: Id, ...point })
 export const TokenDay = ProtocolPoint
@@ -35,7 +35,7 @@ export async function* eventDays(source: Source, day: Day): AsyncGenerator<Row> 
   let after = -1n
   for (;;) {
     const ids = await idsAliveIn(source.rows, day, after, source.pageRows)
-    for await (const { id, event } of pastsOf(source, chainId, ids, EVENTS_AT_ONCE)) {
+    for await (const { id, event } of pastsOf(source, chainId, ids, SIZES)) {
       if (event === null) throw new InexactPast(`event ${id} is not read yet`)
       const { seen, history } = event
       const token = await tokenOf(source, chainId, seen.paymentToken)

@@ -184,6 +184,13 @@ describe('a filter', () => {
           type === 'payout.claimed' || type === 'deposit.created',
     ],
     [
+      'of a type that is named three times',
+      () => 'type=payout.claimed,payout.claimed,payout.claimed',
+      () =>
+        ({ type }) =>
+          type === 'payout.claimed',
+    ],
+    [
       'of types of an event',
       () => 'type=payout.claimed,position.created&eventId=1',
       () =>
@@ -308,6 +315,8 @@ test.each([
   ['to=2026-13-01', 'to'],
   ['from=2026-09-30T12:00:00', 'from'],
   ['from=5', 'from'],
+  ['chainId=8453&from=6&to=5', 'from'],
+  ['from=1790000001&to=1790000000', 'from'],
   ['type=claimed', 'type'],
   ['wallet=0x12', 'wallet'],
   ['limit=201', 'limit'],

@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { z } from 'zod'
 import { chainOf } from '../../src/reads/read.ts'
@@ -23,6 +24,8 @@ const random = createRandom(seed)
 const life = startLife(protocol, random)
 const { creator, lp, hedger } = protocol
 
+/** An event without a first deposit. */
+let unseeded = 0n
 /** The first moment of series by the hour, which have a limited number of points. */
 let since = 0n
 let store: TestDatabase
@@ -35,9 +38,14 @@ beforeAll(async () => {
   // At points between the two lives the entities of the second one do not exist.
   for (let nth = 0; nth < 2; nth += 1) await life.complete({ recovers: false })
   await life.live(STEPS)
+  unseeded = await protocol.create({ initialLiquidity: 0n })
+  await protocol.mineAt((await protocol.now()) + 5_000n)
+  await protocol.send(creator, 'setPoolSettings', [unseeded, true, true])
   // A block some days after the last log.
   await protocol.mineAt((await protocol.now()) + 3n * 86_400n)
   since = (await protocol.now()) - 300n * 86_400n
+  // As many blocks as the node takes to report the ones before as final.
+  for (let nth = 0; nth < 65; nth += 1) await protocol.mineAt((await protocol.now()) + 1n)
   await indexAll({ chain: chainOf(api.sources.chains, 8453), database: api.database })
 })
 afterAll(async () => {
@@ -88,6 +96,19 @@ test(`points of events equal their stats at the time, and the last one those of 
       expect(times).toEqual([...new Set(times)].sort((a, b) => a - b))
     }
   expect(seen.size).toBeGreaterThanOrEqual(4)
+})
+
+test('what a deposit earned since the point before adds up to all that it earned', async () => {
+  let seen = 0
+  for (const id of life.depositIds().slice(0, 4 * EVENTS)) {
+    let sum = 0n
+    for (const { earned, premiumsEarned } of await seriesOf(`/hedge/deposits/8453/${id}/series?interval=change`)) {
+      sum += BigInt(`${earned}`)
+      expect(sum).toBe(BigInt(`${premiumsEarned}`))
+      if (earned !== '0') seen += 1
+    }
+  }
+  expect(seen).toBeGreaterThan(1)
 })
 
 test('points of deposits equal the deposit at the time', async () => {
@@ -179,6 +200,49 @@ test('a series has the selected figures between two moments, as JSON and as CSV'
   ])
 })
 
+test('a series by changes begins with the creation', async () => {
+  for (const id of [unseeded, ...life.eventIds().slice(0, EVENTS)]) {
+    const points = await seriesOf(`/hedge/events/8453/${id}/series?interval=change`)
+    const [first, second] = points
+    const until = await seriesOf(`/hedge/events/8453/${id}/series?interval=change&to=${second?.time}`)
+    expect(until).toEqual(points.slice(0, 2))
+    const [created] = Object((await api.get(`/hedge/events?chainId=8453&ids=${id}`)).data)
+    expect(first?.time).toBe(created.createdAt)
+  }
+})
+
+test('a series to a time in the future ends with the newest block', async () => {
+  const [id] = life.eventIds()
+  for (const path of [
+    `/hedge/events/8453/${id}/series?`,
+    '/series?chainId=8453&',
+    `/wallets/${lp}/series?chainId=8453&`,
+  ])
+    expect(await seriesOf(`${path}interval=week&to=99999999999`)).toEqual(await seriesOf(`${path}interval=week`))
+})
+
+test('totals from before the first log begin with its day', async () => {
+  expect(await seriesOf('/series?chainId=8453&from=1000000000')).toEqual(await seriesOf('/series?chainId=8453'))
+})
+
+test('a series with a figure that is not known yet is not kept for ever', async () => {
+  const [id] = life.eventIds()
+  const all = await seriesOf(`/hedge/events/8453/${id}/series?interval=change`)
+  const path = `/v1/hedge/events/8453/${id}/series?interval=change&to=${all[1]?.time}`
+  const read = async (metric: string) => {
+    const { headers, payload } = await api.app.inject(`${path}&metric=${metric}`)
+    const figures: unknown[] = JSON.parse(payload).data.map((point: Point) => point[metric])
+    return { isKept: String(headers['cache-control']).includes('immutable'), isKnown: !figures.includes(null) }
+  }
+  expect(await read('creatorEarnings')).toEqual({ isKept: true, isKnown: true })
+  const forget = sql`UPDATE cursors SET fees_number = NULL`
+  const restore = sql`UPDATE cursors SET fees_number = block_number`
+  await api.database.run((handle) => handle.execute(forget))
+  expect(await read('creatorEarnings')).toEqual({ isKept: false, isKnown: false })
+  expect(await read('liquidity')).toEqual({ isKept: true, isKnown: true })
+  await api.database.run((handle) => handle.execute(restore))
+})
+
 test('bad input is refused by name, and what does not exist is not found', async () => {
   const [id = 1n] = life.eventIds()
   const refused = async (path: string) => {
@@ -210,7 +274,10 @@ test('bad input is refused by name, and what does not exist is not found', async
     'not_found',
     'deposit 99999 does not exist on chain 8453',
   ])
-  expect((await refused(`/hedge/events/8453/${id}/series?to=99999999999`))[0]).toBe(503)
+  for (const path of [`/hedge/events/8453/${id}/series`, '/series', `/wallets/${hedger}/series`])
+    expect(
+      (await refused(`${path}?chainId=8453&from=99999999999`.replace(/(events.*)chainId=8453&/, '$1'))).slice(0, 2),
+    ).toEqual([...[400, 'validation_error']])
   expect(await refused(`/wallets/${hedger}/series?chainId=8453,56&to=10`)).toEqual([
     400,
     'validation_error',

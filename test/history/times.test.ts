@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { timesOf } from '../../src/reads/series/times.ts'
+import { atMostPoints, MAX_POINTS, timesOf } from '../../src/reads/series/times.ts'
 
 const seconds = (iso: string): bigint => BigInt(Date.parse(iso) / 1_000)
 const isoOf = (time: bigint): string => new Date(Number(time) * 1_000).toISOString()
@@ -20,6 +20,7 @@ test('the last second of an interval belongs to it', () => {
   expect(between('day', '2026-03-01T23:59:59Z', '2026-03-02T00:00:00Z')).toEqual([
     ...['2026-03-01T23:59:59.000Z', '2026-03-02T00:00:00.000Z'],
   ])
+  expect(between('day', '2026-03-01T00:00:00Z', '2026-03-01T23:59:59Z')).toEqual(['2026-03-01T23:59:59.000Z'])
   expect(between('day', '2026-03-01T00:00:00Z', '2026-03-01T00:00:00Z')).toEqual(['2026-03-01T00:00:00.000Z'])
 })
 
@@ -32,4 +33,10 @@ test('weeks end with Sunday', () => {
 test('as many points as allowed are returned, and one more is refused', () => {
   expect(between('day', '2026-03-01T00:00:00Z', '2026-03-03T06:00:00Z', 3)).toHaveLength(3)
   expect(() => between('day', '2026-03-01T00:00:00Z', '2026-03-04T06:00:00Z', 3)).toThrow(/at most 3 points/)
+})
+
+test('an answer has at most 10,000 points of all of its chains and tokens', () => {
+  const points = Array.from({ length: MAX_POINTS }, (_, at) => at)
+  expect(atMostPoints(points)).toHaveLength(10_000)
+  expect(() => atMostPoints([...points, 0])).toThrow(/at most 10000 points/)
 })

@@ -40,10 +40,12 @@ export const chooseFormat: preValidationHookHandler = (request, _, done) => {
   done()
 }
 
-/** The name of the file of a list: with the wallet and the times that the request names, `positions-0x1234…-2026-09-30`. */
+/** The name of the file of a list: with the ids, the wallet and the times that the request names, `positions-0x1234…-2026-09-30`. */
 const fileNameOf = ({ name }: Table, url: string): string => {
-  const given = new URLSearchParams(url.split('?')[1])
-  const parts = ['wallet', 'from', 'to', 'at'].flatMap((field) => given.get(field) ?? [])
+  const [path = '', query] = url.split('?')
+  const given = new URLSearchParams(query)
+  const ofPath = path.split('/').filter((part) => /^(\d+|0x[\da-f]{40})$/i.test(part))
+  const parts = [...ofPath, ...['wallet', 'from', 'to', 'at'].flatMap((field) => given.get(field) ?? [])]
   // A list of wallets is too long for a name.
   const short = parts.filter((part) => !part.includes(',')).map((part) => part.replace(/[^\w-]/g, '').slice(0, 42))
   return [name, ...short].join('-')

@@ -19,7 +19,7 @@ export const guidePages: readonly Page[] = [
     name: 'buying-and-claiming',
     title: 'Buying and claiming',
     summary: 'Plans and builders: check, sign, send and follow a transaction',
-    covers: /^\/v1\/(?:plans|tx\/(?:erc20|hedge|broadcast)|transactions|wallets)\b/,
+    covers: /^\/v1\/(?:plans|tx\/(?:erc20|hedge|broadcast)|transactions|wallets)\b(?!.*\/series$)/,
   },
   { name: 'wallets', title: 'Wallets', summary: 'Batches, wallets that give no hash, and executions that buy once' },
   {
@@ -52,13 +52,13 @@ export const guidePages: readonly Page[] = [
     name: 'pagination',
     title: 'Pagination and consistency',
     summary: 'Lists, filters, reorgs, reads after your own transaction, and entity tags',
-    covers: /^\/v1\/hedge\/(?:events|positions|deposits|creators)\b/,
+    covers: /^\/v1\/hedge\/(?:events|positions|deposits|creators)\b(?!.*\/series$)/,
   },
   {
     name: 'history',
     title: 'History',
-    summary: 'What wallets, events, deposits and positions did, when, and what it cost or paid',
-    covers: /^\/v1\/activity$/,
+    summary: 'The state at a past moment, figures over time, and who did what when',
+    covers: /^\/v1\/activity$|\/series$/,
   },
   { name: 'csv', title: 'CSV', summary: 'Whole lists and activity for spreadsheets, with amounts in tokens' },
   {

@@ -119,7 +119,9 @@ export const seriesRoutes: CachedRoutes<{
           })
         }
         const { rows, meta, freshness } = await answer()
-        const isLasting = request.query.to !== undefined && (await areFinal(sources.finality, meta.to))
+        // A figure that is not known yet can become known.
+        const isKnown = rows.every((row) => Object.values(row).every((value) => value !== null))
+        const isLasting = request.query.to !== undefined && isKnown && (await areFinal(sources.finality, meta.to))
         reply.headers({ ...freshnessHeaders(freshness), 'cache-control': isLasting ? PAST : REVALIDATE })
         return { data: rows, meta }
       },

@@ -69,7 +69,7 @@ export const QueryMoment = z
     context.addIssue({
       code: 'custom',
       message:
-        'expected a block number, a time in Unix seconds, or an ISO 8601 time such as 2026-09-30T23:59:59Z or 2026-09-30',
+        'expected a block number, a time in Unix seconds, a time with its offset such as 2026-09-30T23:59:59Z (a + is sent as %2B), or a date, which is its first moment in UTC',
     })
     return z.NEVER
   })

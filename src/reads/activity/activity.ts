@@ -11,7 +11,7 @@ import type { KnownTokens } from '../../protocol/tokens.ts'
 import { type Resource, resourceOf } from '../cache/resources.ts'
 import { type ChainCursor, decodeCursor, encodeCursor } from '../cursor.ts'
 import type { Provenance } from '../freshness/freshness.ts'
-import { momentText, requireOneChain } from '../history/at.ts'
+import { momentText, requireOneChain, requireOrder } from '../history/at.ts'
 import { asOfTips, cursorsAfter, queriesOf, requireBlock } from '../lists/pages.ts'
 import { DEFAULT_LIMIT } from '../lists/query.ts'
 import { chainsOf } from '../lists/resource.ts'
@@ -42,6 +42,7 @@ const windowsOf = (
   { from, to }: Pick<ActivityQuery, 'from' | 'to'>,
 ): Promise<BlockWindow[]> => {
   for (const [name, moment] of Object.entries({ from, to })) requireOneChain(name, moment, chains)
+  requireOrder(from, to)
   const blockAt = async (chainId: ChainId, moment: Moment, later: bigint): Promise<bigint> =>
     'block' in moment ? moment.block + later : lists.activity.blockAt(chainId, moment.seconds + later)
   return Promise.all(

@@ -25,4 +25,12 @@ export const requireOneChain = (name: string, moment: Moment | undefined, chains
     throw invalidField(name, 'a block number requires one chainId: use a time, or name the chain')
 }
 
+/** Requires that a moment is not after another one, where both are blocks or both are times. */
+export const requireOrder = (from: Moment | undefined, to: Moment | undefined): void => {
+  if (from === undefined || to === undefined) return
+  const isLater =
+    'block' in from ? 'block' in to && from.block > to.block : 'seconds' in to && from.seconds > to.seconds
+  if (isLater) throw invalidField('from', 'expected a moment before to')
+}
+
 export type At = { readonly at?: Moment | undefined }

@@ -1,6 +1,6 @@
 import { toServiceError } from '../../chain/rpc/errors.ts'
 import { type Block, getBlock } from '../../chain/rpc/requests.ts'
-import { invalidField, nullIfUnavailable, unavailable } from '../../lib/errors.ts'
+import { invalidField, unavailable } from '../../lib/errors.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import type { Moment } from '../../protocol/fields/request-fields.ts'
 import { notIndexedYet } from '../freshness/consistency.ts'
@@ -12,7 +12,7 @@ export type PastSources = Pick<ReadSources, 'chains' | 'history'>
 /** Most requests to nodes for one time: a guess by the times of blocks divides those that are left, each third halves them. */
 const MAX_GUESSES = 64
 
-/** A block by its number; null when no node is in reach or has it. */
+/** A block by its number; null when no node has it. Throws `service_unavailable` when none is in reach. */
 const headerOf = async ({ chains }: PastSources, chainId: ChainId, number: bigint): Promise<Block | null> => {
   const { outcome } = await chainOf(chains, chainId).send({ outcome: getBlock(number) })
   if (outcome.ok) return outcome.value
@@ -43,29 +43,48 @@ const search = async (
   return low
 }
 
+/** A time as a text that an error shows. */
+const timeText = (seconds: bigint): string => new Date(Number(seconds) * 1_000).toISOString()
+
+/** Whether a time is later than the newest indexed block and than now (Unix milliseconds). */
+export const isFuture = (seconds: bigint, tip: Block, now: number): boolean =>
+  seconds > tip.timestamp && seconds * 1_000n > BigInt(now)
+
 /**
- * Finds the block of a moment: of a number the block itself, of a time the last block not after it. While no node is in
- * reach, the last block before it with a log of the protocol stands for it: the state at the end of both is the same,
- * except for what changes with time alone. Throws `validation_error` for a time before the first block of the chain, and
- * `service_unavailable` for one that is not indexed yet.
+ * Finds the block of a moment: of a number the block itself, of a time the last block not after it. Reads it from a node
+ * unless the index has exactly this block. `field` is the parameter of the request, and `now` the time in Unix
+ * milliseconds. Throws `validation_error` for a time before the first block of the chain or in the future, and
+ * `service_unavailable` for a moment that is not indexed yet, and when no node has the block.
  */
-export const blockAt = async (sources: PastSources, chainId: ChainId, moment: Moment): Promise<Block> => {
+export const blockAt = async (
+  sources: PastSources,
+  chainId: ChainId,
+  moment: Moment,
+  { field = 'at', now = Date.now() } = {},
+): Promise<Block> => {
   const { before, after, tip } = await sources.history.around(chainId, moment)
   if (tip === null) throw unavailable(`chain ${chainId} is not indexed yet`)
-  const ofNodes = async (): Promise<Block | null> => {
-    if ('block' in moment) return moment.block === tip.number ? tip : headerOf(sources, chainId, moment.block)
-    if (moment.seconds === tip.timestamp) return tip
-    const low = before ?? (await headerOf(sources, chainId, 0n))
-    if (low === null) return null
-    if (low.timestamp > moment.seconds)
-      throw invalidField('at', `expected a time of chain ${chainId}, which began later`)
-    return search(sources, chainId, moment.seconds, { low, high: after ?? tip })
+  const wanted = 'block' in moment ? `block ${moment.block}` : `the block of ${moment.seconds} s`
+  const required = (block: Block | null): Block => {
+    if (block === null) throw unavailable(`no node of chain ${chainId} has ${wanted}`)
+    return block
   }
   if ('block' in moment) {
     if (moment.block > tip.number) throw notIndexedYet(chainId, moment.block, tip)
-  } else if (moment.seconds > tip.timestamp) throw notIndexedYet(chainId, tip.number + 1n, tip)
-  const found = (await ofNodes().catch(nullIfUnavailable)) ?? before
-  if (found === null)
-    throw unavailable(`no node of chain ${chainId} is in reach, and the protocol has no log before that moment`)
-  return found
+    const known = [tip, before].find((block) => block?.number === moment.block)
+    return known ?? required(await headerOf(sources, chainId, moment.block))
+  }
+  const { seconds } = moment
+  if (isFuture(seconds, tip, now))
+    throw invalidField(
+      field,
+      'expected a time that has passed, in Unix seconds and not in milliseconds, or in ISO 8601',
+    )
+  if (seconds > tip.timestamp)
+    throw unavailable(`chain ${chainId} has no later block than ${timeText(tip.timestamp)} in the index yet`)
+  if (seconds === tip.timestamp) return tip
+  const low = before ?? required(await headerOf(sources, chainId, 0n))
+  if (low.timestamp > seconds)
+    throw invalidField(field, `expected a time from ${timeText(low.timestamp)} on, when chain ${chainId} began`)
+  return required(await search(sources, chainId, seconds, { low, high: after ?? tip }))
 }

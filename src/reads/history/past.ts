@@ -1,3 +1,4 @@
+import { setImmediate as breathe } from 'node:timers/promises'
 import type { Block } from '../../chain/rpc/requests.ts'
 import { MAX_LOGS } from '../../db/queries/history.ts'
 import { blockColumns, type FactRow, type ObservationRow, type Stored, storedEntity } from '../../db/stored.ts'
@@ -9,8 +10,11 @@ import { type EventRecord, foldAt, type History, historyOf } from '../../protoco
 import { chainOf } from '../read.ts'
 import type { PastSources } from './block-at.ts'
 
-/** Events whose logs one statement reads. */
-const EVENTS_AT_ONCE = 25
+/**
+ * How much a read of many events reads. One statement has `firstEvents`, the next ones as many as have about `logsAtOnce`
+ * logs, but not more than `eventsAtOnce`. After `mostLogs` no further event is read.
+ */
+const SIZES = { firstEvents: 5, eventsAtOnce: 25, logsAtOnce: 20_000, mostLogs: 100_000 }
 
 /** An event and its members at a block. */
 export type PastEvent = {
@@ -51,13 +55,13 @@ export const withNodes = async <T>(fromLedger: () => Promise<T>, fromNodes?: () 
 
 /**
  * Reads the pasts of events, by their ids and in their order; null for an event that is not read yet. The logs of at most
- * `atOnce` events are in memory.
+ * `eventsAtOnce` events are in memory.
  */
 export async function* pastsOf(
   sources: PastSources,
   chainId: ChainId,
   ids: readonly bigint[],
-  atOnce = EVENTS_AT_ONCE,
+  { firstEvents, eventsAtOnce, logsAtOnce }: Omit<typeof SIZES, 'mostLogs'> = SIZES,
 ) {
   const { profile } = chainOf(sources.chains, chainId).deployment
   const pastOf = (record: EventRecord, id: bigint): History | InexactPast => {
@@ -66,13 +70,18 @@ export async function* pastsOf(
     const history = historyOf(record, profile)
     return 'why' in history ? new InexactPast(`${lacking}: ${history.why}`) : history
   }
-  for (let from = 0; from < ids.length; from += atOnce) {
-    const some = ids.slice(from, from + atOnce)
+  let size = firstEvents
+  for (let from = 0; from < ids.length; ) {
+    const some = ids.slice(from, from + size)
     const records = new Map((await sources.history.events(chainId, some)).map((record) => [record.fact.id, record]))
     for (const id of some) {
       const record = records.get(id)
       yield { id, event: record === undefined ? null : { ...record, history: pastOf(record, id) } }
+      await breathe()
     }
+    from += size
+    const logs = [...records.values()].reduce((sum, record) => sum + record.logs.length, 0)
+    size = Math.max(1, Math.min(eventsAtOnce, Math.floor((logsAtOnce * some.length) / Math.max(1, logs))))
   }
 }
 
@@ -82,14 +91,22 @@ export const pastEvents = async (
   chainId: ChainId,
   block: Block,
   ids: readonly bigint[],
+  sizes = SIZES,
 ): Promise<ReadonlyMap<bigint, PastEvent | InexactPast>> => {
   const found = new Map<bigint, PastEvent | InexactPast>()
-  for await (const { id, event } of pastsOf(sources, chainId, [...new Set(ids)])) {
+  const asked = [...new Set(ids)]
+  let logs = 0
+  for await (const { id, event } of pastsOf(sources, chainId, asked, sizes)) {
     if (event === null) continue
+    logs += event.logs.length
     const { fact, seen, rates, history } = event
     const isKnown = !(history instanceof InexactPast)
     found.set(id, isKnown ? { fact, seen, rates, block, history, fold: foldAt(history, block.number) } : history)
+    if (logs > sizes.mostLogs) break
   }
+  if (logs > sizes.mostLogs)
+    for (const id of asked.filter((each) => !found.has(each)))
+      found.set(id, new TooManyLogs(`the past of event ${id} is not read: the events before it have ${logs} logs`))
   return found
 }
 

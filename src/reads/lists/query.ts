@@ -30,11 +30,13 @@ export const choice = <const T extends readonly string[]>(values: T) =>
   z.enum(values, { error: `expected one of ${values.join(', ')}` })
 
 /**
- * Several of some fixed values. OpenAPI has no enumeration for values in one text, so the description has them as
- * `x-items`, which the types of the client follow from.
+ * Several of some fixed values, each of which counts once. OpenAPI has no enumeration for values in one text, so the
+ * description has them as `x-items`, which the types of the client follow from.
  */
 export const choices = <const T extends readonly string[]>(values: T) =>
-  listOf(choice(values), values.length).meta({ 'x-items': { type: 'string', enum: [...values] } })
+  listOf(choice(values), values.length)
+    .overwrite((list) => [...new Set(list)])
+    .meta({ 'x-items': { type: 'string', enum: [...values] } })
 
 /** A boolean, sent as text. */
 export const Flag = z

@@ -26,7 +26,10 @@ const count = (name: 'lpCount' | 'hedgerCount', description: string): Figure<Eve
 
 /** The figures of an event, by its state after the logs up to a time. */
 export const eventFigures = {
-  liquidity: eventAmount('totalLiquidity', '`totalLiquidity` of the stats'),
+  liquidity: eventAmount(
+    'totalLiquidity',
+    '`totalLiquidity` of the stats, which a withdrawal of capital does not reduce',
+  ),
   exposure: eventAmount('totalExposure', '`totalExposure` of the stats'),
   maxPayout: eventAmount('totalMaxPayout', '`totalMaxPayout` of the stats'),
   utilization: {
@@ -46,7 +49,8 @@ export const eventFigures = {
 /** The state of an event that its figures are made of. */
 export const eventState = (fold: Fold, time: bigint): EventState => ({ ...fold.event(time), payouts: fold.payouts() })
 
-type DepositState = NonNullable<ReturnType<Fold['deposit']>> & NonNullable<ReturnType<Fold['capital']>>
+type DepositState = NonNullable<ReturnType<Fold['deposit']>> &
+  NonNullable<ReturnType<Fold['capital']>> & { readonly earned: bigint }
 
 const depositAmount = (description: string, amount: (state: DepositState) => bigint): Figure<DepositState> => ({
   schema: Amount.meta({ description }),
@@ -64,15 +68,26 @@ export const depositFigures = {
     '`premiumsEarned` of the deposit',
     ({ premiumsClaimed, pending }) => premiumsClaimed + pending,
   ),
+  earned: depositAmount(
+    'Premiums earned since the point before it; at the first point, since the creation',
+    ({ earned }) => earned,
+  ),
   premiumsClaimed: depositAmount('`premiumsClaimed` of the deposit', ({ premiumsClaimed }) => premiumsClaimed),
   claimable: depositAmount('Premiums that can be claimed, before the fee', ({ pending }) => pending),
   value: depositAmount('`capital` and `claimable`', ({ remaining, pending }) => remaining + pending),
 } as const satisfies Readonly<Record<string, Figure<DepositState>>>
 
-/** The state of a deposit that its figures are made of; null before its creation. */
-export const depositState = (fold: Fold, id: bigint): DepositState | null => {
-  const [state, capital] = [fold.deposit(id), fold.capital(id)]
-  return state && capital && { ...state, ...capital }
+/** Reads the states of a deposit that its figures are made of, at one point after the other; null before its creation. */
+export const depositStates = (id: bigint): ((fold: Fold) => DepositState | null) => {
+  let before = 0n
+  return (fold) => {
+    const [state, capital] = [fold.deposit(id), fold.capital(id)]
+    if (state === null || capital === null) return null
+    const all = state.premiumsClaimed + state.pending
+    const earned = all - before
+    before = all
+    return { ...state, ...capital, earned }
+  }
 }
 
 /** An entity of a wallet with its kind. */

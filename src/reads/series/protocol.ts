@@ -1,6 +1,7 @@
+import { setImmediate as breathe } from 'node:timers/promises'
 import type { DaySum } from '../../db/queries/totals.ts'
 import { unavailable } from '../../lib/errors.ts'
-import { min } from '../../lib/fixed.ts'
+import { max, min } from '../../lib/fixed.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import type { LedgerTypeName } from '../../protocol/ledger.ts'
 import { requireOneChain } from '../history/at.ts'
@@ -9,16 +10,16 @@ import { protocolFigures, type Sum, type Totals } from './protocol-figures.ts'
 import type { Point } from './records.ts'
 import {
   answer,
-  blockOf,
+  type End,
   endOf,
   figuresOf,
   type Series,
   type SeriesQuery,
   type SeriesSources,
-  secondOf,
+  startOf,
   tokenOf,
 } from './series.ts'
-import { type Interval, timesOf } from './times.ts'
+import { atMostPoints, type Interval, timesOf } from './times.ts'
 
 const DAY = 86_400n
 
@@ -70,23 +71,27 @@ export const protocolSeries = async (
   const chains = chainsOf(query.chainId)
   for (const name of ['from', 'to'] as const) requireOneChain(name, query[name], chains)
   const rows: Point[] = []
-  const ends: { readonly chainId: ChainId; readonly block: Awaited<ReturnType<typeof blockOf>> }[] = []
+  const ends: { readonly chainId: ChainId; readonly block: End['block'] }[] = []
   let first: bigint | null = null
   for (const chainId of chains) {
-    const block = await blockOf(sources, chainId, to)
+    const end = await endOf(sources, chainId, to)
+    const { block } = end
     ends.push({ chainId, block })
+    const asked = from === undefined ? 0n : await startOf(sources, chainId, from, end)
     const days = await sources.lists.totals.daysUpTo(chainId, block)
     if (days === null)
       throw unavailable(`the ledger of chain ${chainId} is not complete or not summed yet: see /status`)
     const [earliest] = days
     if (earliest === undefined) continue
-    const asked = from === undefined ? BigInt(earliest.day) * DAY : await secondOf(sources, chainId, from)
-    first = first === null ? asked : min(first, asked)
-    const times = timesOf(interval, asked, endOf(to, block))
+    const begin = max(asked, BigInt(earliest.day) * DAY)
+    first = first === null ? begin : min(first, begin)
+    const times = timesOf(interval, begin, end.second)
     for (const { token, points } of totalsOf(chainId, days, times)) {
       const shown = await tokenOf(sources, chainId, token)
       for (const { time, of } of points)
         rows.push({ chainId, ...shown, time: Number(time), ...figuresOf(protocolFigures, query, of) })
+      atMostPoints(rows)
+      await breathe()
     }
   }
   return answer(query, rows, first ?? 0n, ends)

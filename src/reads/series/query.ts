@@ -18,11 +18,11 @@ const seriesQuery = <N extends string, const I extends readonly string[]>(
   interval: choice(intervals)
     .optional()
     .meta({
-      description: `Each point is as of the last second of an interval, and the last one as of \`to\`; \`day\` by default. Hours and days are those of UTC, and weeks end with Sunday. ${intervals.includes('change') ? '`change`: a point after each block with a log. ' : ''}At most ${MAX_POINTS} points`,
+      description: `Each point is as of the last second of an interval, and the last one as of \`to\`; \`day\` by default. Hours and days are those of UTC, and weeks end with Sunday. ${intervals.includes('change') ? '`change`: the creation, and each later change. ' : ''}At most ${MAX_POINTS} points`,
     }),
   from: QueryMoment.optional().meta({ description: `The earliest moment; the creation when omitted. ${MOMENT}` }),
   to: QueryMoment.optional().meta({
-    description: `The latest moment; the newest indexed block when omitted. ${MOMENT}`,
+    description: `The latest moment; the newest indexed block when omitted or in the future. ${MOMENT}`,
   }),
   ...formatField,
 })

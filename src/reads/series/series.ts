@@ -5,16 +5,16 @@ import { max } from '../../lib/fixed.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import type { Moment } from '../../protocol/fields/request-fields.ts'
 import type { Fold } from '../../protocol/history/fold.ts'
-import { foldsAt, type History } from '../../protocol/history/history.ts'
+import { foldsAt } from '../../protocol/history/history.ts'
 import type { Token } from '../../protocol/tokens.ts'
 import { blockFields, type Freshness } from '../freshness/freshness.ts'
-import { blockAt } from '../history/block-at.ts'
+import { blockAt, isFuture } from '../history/block-at.ts'
 import { type PastEvent, pastEvent, withNodes } from '../history/past.ts'
 import type { ListSources } from '../lists/sources.ts'
 import type { ReadSources } from '../read.ts'
-import { depositFigures, depositState, eventFigures, eventState } from './figures.ts'
+import { depositFigures, depositStates, eventFigures, eventState } from './figures.ts'
 import type { Point, SeriesMeta } from './records.ts'
-import { type Interval, timesOf } from './times.ts'
+import { atMostPoints, type Interval, timesOf } from './times.ts'
 
 /** What selects the points of a series. */
 export type SeriesQuery = {
@@ -29,21 +29,31 @@ export type SeriesSources = ListSources & Pick<ReadSources, 'queries'>
 
 export type Series = { readonly rows: readonly Point[]; readonly meta: SeriesMeta; readonly freshness: Freshness }
 
-/** The block of a moment; the newest indexed one without a moment. */
-export const blockOf = async (sources: ListSources, chainId: ChainId, moment: Moment | undefined): Promise<Block> => {
-  if (moment !== undefined) return blockAt(sources, chainId, moment)
+/** The last block of a series, and its last second: that of `to`, which may be after the block. */
+export type End = { readonly block: Block; readonly second: bigint }
+
+/** The end of a series: `to`, or the newest indexed block without it and for a time in the future. */
+export const endOf = async (sources: ListSources, chainId: ChainId, to: Moment | undefined): Promise<End> => {
+  const now = Date.now()
   const { tip } = await sources.history.around(chainId, { block: 0n })
   if (tip === null) throw unavailable(`chain ${chainId} is not indexed yet`)
-  return tip
+  if (to === undefined || ('seconds' in to && isFuture(to.seconds, tip, now)))
+    return { block: tip, second: tip.timestamp }
+  const block = await blockAt(sources, chainId, to, { field: 'to', now })
+  return { block, second: 'seconds' in to ? to.seconds : block.timestamp }
 }
 
-/** The last second of a series: that of `to`, which may be after the block. */
-export const endOf = (to: Moment | undefined, { timestamp }: Block): bigint =>
-  to !== undefined && 'seconds' in to ? to.seconds : timestamp
-
-/** The second of a moment. */
-export const secondOf = async (sources: ListSources, chainId: ChainId, moment: Moment): Promise<bigint> =>
-  'block' in moment ? (await blockAt(sources, chainId, moment)).timestamp : moment.seconds
+/** The first second of a series that `from` asks for. Throws `validation_error` when it is after the last one. */
+export const startOf = async (
+  sources: ListSources,
+  chainId: ChainId,
+  from: Moment,
+  { second }: End,
+): Promise<bigint> => {
+  const first = 'block' in from ? (await blockAt(sources, chainId, from, { field: 'from' })).timestamp : from.seconds
+  if (first > second) throw invalidField('from', 'expected a moment before to, and before the newest indexed block')
+  return first
+}
 
 export const tokenOf = async (
   { lists }: Pick<ListSources, 'lists'>,
@@ -51,11 +61,16 @@ export const tokenOf = async (
   address: Address,
 ): Promise<Token> => lists.token(chainId, address, null) ?? lists.tokens.ask(chainId, address)
 
-/** The times of the points of an event: of its blocks with a log, or the ends of intervals. */
-const timesIn = ({ logs }: History, interval: SeriesQuery['interval'], from: bigint, to: bigint): bigint[] => {
+/** The times of the points of an event: its creation and those of logs that changed it, or the ends of intervals. */
+const timesIn = (
+  { fact: { blockTimestamp: created }, history: { logs } }: PastEvent,
+  interval: SeriesQuery['interval'],
+  from: bigint,
+  to: bigint,
+): readonly bigint[] => {
   if (interval !== 'change') return timesOf(interval ?? 'day', from, to)
-  const times = logs.map(({ blockTimestamp }) => blockTimestamp).filter((time) => time >= from && time <= to)
-  return [...new Set(times)]
+  const times = [created, ...logs.map(({ blockTimestamp }) => blockTimestamp)]
+  return atMostPoints([...new Set(times)].filter((time) => time >= from && time <= to))
 }
 
 type Figures<Of> = Readonly<Record<string, { readonly value: (of: Of) => unknown }>>
@@ -67,16 +82,16 @@ export const figuresOf = <Of>(figures: Figures<Of>, { metric }: SeriesQuery, sta
 /** Makes the series of an event or of one of its deposits. */
 const seriesOfEvent = async <Of>(
   sources: ListSources,
-  asked: { readonly event: PastEvent; readonly from: bigint; readonly query: SeriesQuery },
+  asked: { readonly event: PastEvent; readonly from: bigint; readonly to: bigint; readonly query: SeriesQuery },
   figures: Figures<Of>,
   stateOf: (fold: Fold, time: bigint) => Of | null,
 ): Promise<Series> => {
-  const { event, from, query } = asked
+  const { event, from, to, query } = asked
   const { history, block, fact, seen } = event
   const { chainId } = fact
   const token = await tokenOf(sources, chainId, seen.paymentToken)
   const rows: Point[] = []
-  for (const { fold, time } of foldsAt(history, timesIn(history, query.interval, from, endOf(query.to, block)))) {
+  for (const { fold, time } of foldsAt(history, timesIn(event, query.interval, from, to))) {
     const state = stateOf(fold, time)
     if (state !== null) rows.push({ chainId, ...token, time: Number(time), ...figuresOf(figures, query, state) })
   }
@@ -100,21 +115,21 @@ export const answer = (
   return { rows, meta, freshness: { source: 'database', stale: false, ...(block && { block }) } }
 }
 
-/** The event of a series and its first second. Throws `not_found` for an event that did not exist at the end. */
+/** The event of a series, its first and its last second. Throws `not_found` for an event that did not exist at the end. */
 const eventOf = async (
   sources: ListSources,
   chainId: ChainId,
   id: bigint,
   { from, to }: SeriesQuery,
   missing: string,
-): Promise<{ readonly event: PastEvent; readonly from: bigint }> => {
-  const block = await blockOf(sources, chainId, to)
+): Promise<{ readonly event: PastEvent; readonly from: bigint; readonly to: bigint }> => {
+  const end = await endOf(sources, chainId, to)
+  const { block } = end
   const event = await withNodes(() => pastEvent(sources, chainId, block, id))
   if (event === null || event.fact.blockNumber > block.number) throw notFound(missing)
   const created = event.fact.blockTimestamp
-  const first = from === undefined ? created : await secondOf(sources, chainId, from)
-  if (first > endOf(to, block)) throw invalidField('from', 'expected a moment before to')
-  return { event, from: max(first, created) }
+  const first = from === undefined ? created : await startOf(sources, chainId, from, end)
+  return { event, from: max(first, created), to: end.second }
 }
 
 /** Reads the series of an event. Throws as `blockAt` does, and `not_found`. */
@@ -137,5 +152,5 @@ export const depositSeries = async (
   const known = await sources.queries.deposit(chainId, BigInt(id))
   if (known === null) throw notFound(missing)
   const found = await eventOf(sources, chainId, known.deposit.eventId, query, missing)
-  return seriesOfEvent(sources, { ...found, query }, depositFigures, (fold) => depositState(fold, BigInt(id)))
+  return seriesOfEvent(sources, { ...found, query }, depositFigures, depositStates(BigInt(id)))
 }

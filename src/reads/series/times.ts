@@ -17,8 +17,15 @@ export type Interval = keyof typeof intervals
 
 export const intervalNames = ['hour', 'day', 'week'] as const satisfies readonly Interval[]
 
-/** Most points of a series. */
+/** Most points of an answer. */
 export const MAX_POINTS = 10_000
+
+/** Throws `validation_error` for more than `MAX_POINTS` points, of all chains and tokens of an answer together. */
+export const atMostPoints = <T>(points: readonly T[]): readonly T[] => {
+  if (points.length > MAX_POINTS)
+    throw invalidField('interval', `expected at most ${MAX_POINTS} points: take a longer interval, or a later from`)
+  return points
+}
 
 /**
  * The times of a series (Unix seconds): the last second of each interval from `from` on that ends before `to`, and `to`.

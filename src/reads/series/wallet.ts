@@ -1,3 +1,4 @@
+import { setImmediate as breathe } from 'node:timers/promises'
 import type { Address } from 'viem'
 import type { Block } from '../../chain/rpc/requests.ts'
 import { invalidField } from '../../lib/errors.ts'
@@ -13,8 +14,8 @@ import { chainsOf } from '../lists/resource.ts'
 import type { ListSources } from '../lists/sources.ts'
 import { addHoldings, type KindHolding, walletFigures } from './figures.ts'
 import type { Point } from './records.ts'
-import { answer, blockOf, endOf, figuresOf, type Series, type SeriesQuery, secondOf, tokenOf } from './series.ts'
-import { type Interval, timesOf } from './times.ts'
+import { answer, endOf, figuresOf, type Series, type SeriesQuery, startOf, tokenOf } from './series.ts'
+import { atMostPoints, type Interval, timesOf } from './times.ts'
 
 /** Most events of a wallet whose past one series reads, and most figures that it is made of. */
 const MAX_EVENTS = 200
@@ -83,6 +84,7 @@ const linesOf = async (
         line.points.set(time, sums)
         addHoldings(sums, fold, time, holdings)
       }
+      await breathe()
     }
     return lines.values()
   })
@@ -96,20 +98,16 @@ export const walletSeries = async (
   const { interval = 'day' } = query
   const chains = chainsOf(query.chainId)
   for (const name of ['from', 'to'] as const) requireOneChain(name, query[name], chains)
-  const blocks = new Map(
-    await Promise.all(chains.map(async (id) => [id, await blockOf(sources, id, query.to)] as const)),
-  )
+  const ends = new Map(await Promise.all(chains.map(async (id) => [id, await endOf(sources, id, query.to)] as const)))
+  const blocks = new Map([...ends].map(([id, { block }]) => [id, block]))
   const held = await heldBy(sources, wallet, blocks)
   const entities = held.flatMap(({ holdings }) => holdings)
   const created = entities.map(({ holding }) => BigInt(holding.row.blockTimestamp)).reduce(min, MAX_TIME)
-  const [one] = chains
-  const asked = query.from && one !== undefined ? await secondOf(sources, one, query.from) : 0n
+  const [last] = [...ends].sort(([, a], [, b]) => (a.second > b.second ? -1 : 1))
+  const asked = query.from && last !== undefined ? await startOf(sources, last[0], query.from, last[1]) : 0n
   const from = max(asked, created)
   const times = new Map(
-    [...blocks].map(([chainId, block]) => {
-      const end = endOf(query.to, block)
-      return [chainId, from > end ? [] : timesOf(interval, from, end)]
-    }),
+    [...ends].map(([chainId, { second }]) => [chainId, from > second ? [] : timesOf(interval, from, second)]),
   )
   const most = [...times.values()].reduce((sum, { length }) => max(sum, BigInt(length)), 0n)
   if (Number(most) * entities.length > MAX_FIGURES)
@@ -122,6 +120,7 @@ export const walletSeries = async (
     const token = await tokenOf(sources, chainId, address)
     for (const [time, sums] of points)
       rows.push({ chainId, ...token, time: Number(time), ...figuresOf(walletFigures, query, sums) })
+    atMostPoints(rows)
   }
   const to = [...blocks].map(([chainId, block]) => ({ chainId, block }))
   return answer(query, rows, entities.length === 0 ? asked : from, to)

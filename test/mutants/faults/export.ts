@@ -69,8 +69,16 @@ export const exportFaults: Faults = {
     ],
   },
   'src/reads/history/past.ts': {
-    tests: runs,
-    faults: [['if (record.logs.length > MAX_LOGS) return', 'if (false) return']],
+    tests: [...runs, 'test/history/past-sizes.test.ts'],
+    faults: [
+      ['if (record.logs.length > MAX_LOGS) return', 'if (false) return'],
+      ['logs > sizes.mostLogs) break', 'logs >= sizes.mostLogs) break'],
+      ['    if (logs > sizes.mostLogs) break\n', ''],
+      ['let size = firstEvents', 'let size = eventsAtOnce'],
+      ['Math.min(eventsAtOnce, ', 'Math.min(firstEvents, '],
+      ['(logsAtOnce * some.length)', 'logsAtOnce'],
+      ['    from += size\n', '    from += size + 1\n'],
+    ],
   },
   'src/export/source.ts': {
     tests: content,

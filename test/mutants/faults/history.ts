@@ -35,6 +35,8 @@ export const historyFaults: Faults = {
       ['to <= first ? 0n', 'to < first ? 0n'],
       ['many >= BigInt(most)', 'many > BigInt(most)'],
       [' + end - 1n', ' + end'],
+      ['if (points.length > MAX_POINTS)', 'if (points.length >= MAX_POINTS)'],
+      ['if (points.length > MAX_POINTS)', 'if (false)'],
     ],
   },
   'src/protocol/history/history.ts': {
@@ -52,6 +54,7 @@ export const historyFaults: Faults = {
     faults: [
       ['premiumsClaimed + pending', 'pending'],
       ['    if (!exists) continue\n', ''],
+      ['    before = all\n', ''],
     ],
   },
   'src/protocol/valuation.ts': {
@@ -78,6 +81,69 @@ export const historyFaults: Faults = {
       ['.sort()', ''],
       ['days.filter((it) => it.token === token)', 'days'],
       ['if (token === null) throw', 'if (false) throw'],
+    ],
+  },
+  'src/reads/series/series.ts': {
+    tests: series,
+    faults: [
+      ['[created, ...logs', '[...logs'],
+      ["|| ('seconds' in to && isFuture(to.seconds, tip, now))", ''],
+      ['if (first > second) throw', 'if (false) throw'],
+      ['time >= from && time <= to', 'time >= from'],
+    ],
+  },
+  'src/api/routes/series.ts': {
+    tests: series,
+    faults: [
+      ['undefined && isKnown &&', 'undefined &&'],
+      ['isLasting ? PAST : REVALIDATE', 'REVALIDATE'],
+    ],
+  },
+  'src/reads/history/block-at.ts': {
+    tests: ['test/history/block-at.test.ts'],
+    faults: [
+      ['[tip, before].find', '[tip].find'],
+      ['[tip, before].find', '[before].find'],
+      ['block?.number === moment.block', 'true'],
+      ['if (block === null) throw', 'if (false) throw'],
+      ['if (moment.block > tip.number) throw', 'if (moment.block >= tip.number) throw'],
+      ['seconds > tip.timestamp && seconds * 1_000n', 'seconds * 1_000n'],
+      ['seconds * 1_000n > BigInt(now)', 'seconds * 1_000n >= BigInt(now)'],
+      ['if (isFuture(seconds, tip, now))', 'if (false)'],
+      ['if (seconds > tip.timestamp)', 'if (seconds >= tip.timestamp)'],
+      ['if (low.timestamp > seconds)', 'if (low.timestamp >= seconds)'],
+      ['found.timestamp <= seconds', 'found.timestamp < seconds'],
+    ],
+  },
+  'src/db/totals-text.ts': {
+    tests: totals,
+    faults: [
+      [
+        "WHEN ${code('capital.withdrawn')} THEN (SELECT amount",
+        "WHEN ${code('capital.withdrawn')} THEN (SELECT 1 + amount",
+      ],
+      ["code('position.created')} THEN (SELECT notional", "code('position.created')} THEN (SELECT premium_paid"],
+      ['AND l.block_number <= ${upTo}', ''],
+    ],
+  },
+  'src/db/queries/audit-sums.ts': {
+    tests: totals,
+    faults: [
+      [
+        'row(rows, amount, fee, notional)::text AS sums FROM ${ledgerDays}',
+        'row(rows, amount, fee, rows)::text AS sums FROM ${ledgerDays}',
+      ],
+      ['FULL JOIN', 'JOIN'],
+      ['least(${high - 1n}::bigint, ${mark})', '${high - 1n}::bigint'],
+      ['(day + 1n) * DAY)', 'day * DAY)'],
+    ],
+  },
+  'src/indexer/audit/sums.ts': {
+    tests: totals,
+    faults: [
+      ['day <= range.last', 'day < range.last'],
+      ['range.first; day', 'range.first + 1n; day'],
+      ['differences.push(...found.filter((difference) => again.has(difference)))', ''],
     ],
   },
   'src/db/queries/totals.ts': {

@@ -111,6 +111,7 @@ export const ledgerFaults: Faults = {
     faults: [
       ['(await blockAt(chainId, to, 1n)) - 1n', 'await blockAt(chainId, to, 1n)'],
       ['requireOneChain(name, moment, chains)', 'moment'],
+      ['  requireOrder(from, to)\n', ''],
       ["? ['0', creationFee] :", "? ['0', '0'] :"],
       ['limit: limit + 1,', 'limit,'],
       ['key: String(last.logIndex)', "key: '0'"],

@@ -627,6 +627,7 @@ export const listingsFaults: Faults = {
     tests: ['test/reads/listings/queries.test.ts'],
     faults: [
       ['export const MAX_WALLETS = 100', 'export const MAX_WALLETS = 101'],
+      ['\n    .overwrite((list) => [...new Set(list)])', ''],
       ['parts.length > max ?', 'parts.length >= max ?'],
       ['parts.slice(0, max)', 'parts.slice(1, max)'],
       ["text === 'true' || text === 'false'", 'true'],

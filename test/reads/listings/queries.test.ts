@@ -100,6 +100,10 @@ test('portfolios are of 1 to 100 wallets and of known chains', () => {
   expect(accepts(PortfolioBody, { wallets: wallets(1), more: 1 })).toBe(false)
 })
 
+test('a fixed value that is named twice counts once', () => {
+  expect(PositionsQuery.parse({ include: 'payout,event,payout' }).include).toEqual(['payout', 'event'])
+})
+
 test('values are decoded in their order, and the limits of pages have their defaults', () => {
   expect(PositionsQuery.parse({ ids: '7,0,7', claimed: 'true', claimable: 'false' })).toEqual({
     ...{ ids: [7, 0, 7], claimed: true, claimable: false },
