@@ -38,7 +38,7 @@ beforeAll(async () => {
   // At points between the two lives the entities of the second one do not exist.
   for (let nth = 0; nth < 2; nth += 1) await life.complete({ recovers: false })
   await life.live(STEPS)
-  unseeded = await protocol.create({ initialLiquidity: 0n })
+  unseeded = await protocol.create({ initialLiquidity: 0n, expiryDate: (await protocol.now()) + 86_400n })
   await protocol.mineAt((await protocol.now()) + 5_000n)
   await protocol.send(creator, 'setPoolSettings', [unseeded, true, true])
   // A block some days after the last log.

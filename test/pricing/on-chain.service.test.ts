@@ -18,7 +18,7 @@ const { quote } = await openQuoter({ key, diamond, now: () => Number(time) * 1_0
 /** The event of a quote, built from request and answer as an integrator does. */
 const eventOf = (request: typeof cedi, { premiumRateFixed6, attestation, breakdown }: Quote): NewEvent => {
   if (attestation === null || !isHex(attestation.signature) || !isHex(attestation.quoteNonce))
-    throw new Error('unsigned')
+    throw new Error(`unsigned: ${JSON.stringify(breakdown.attestation)}`)
   return newEvent({
     underlying: request.pair,
     strike: BigInt(String(breakdown.strikeFixed6)),

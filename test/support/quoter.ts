@@ -94,7 +94,8 @@ export const openQuoter = async (
     readonly diamond?: Address
   } = {},
 ) => {
-  const { key, diamond = signingTarget, now = () => quotingTime, volMarkups = {}, ...others } = options
+  const { key, diamond = signingTarget, now = () => quotingTime, volMarkups = {}, maxStalenessDays = 7, ...others } =
+    options
   const log = pino({ level: 'silent' })
   const market = createMarket({
     feeds: [{ name: 'test', read: async () => sources }],
@@ -121,12 +122,12 @@ export const openQuoter = async (
   const headTime = async (): Promise<bigint> => BigInt(Math.floor(now() / 1_000))
   const chainTimes = createChainTimes({ deployments: [{ chainId: 8453, diamond, headTime }], now, log })
   const model = createModel({
-    ...{ market, calibrations, localRates, volMarkups, maxStalenessDays: 7, now },
+    ...{ market, calibrations, localRates, volMarkups, maxStalenessDays, now },
     usdRate: { read: async () => usd },
   })
   const quote = createQuoter({
     model,
-    maxStalenessDays: 7,
+    maxStalenessDays,
     isProduction: false,
     sign: createSign({ attester: openAttester({ key, isProduction: false }), chainTimes }),
     now,
