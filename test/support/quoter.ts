@@ -94,8 +94,14 @@ export const openQuoter = async (
     readonly diamond?: Address
   } = {},
 ) => {
-  const { key, diamond = signingTarget, now = () => quotingTime, volMarkups = {}, maxStalenessDays = 7, ...others } =
-    options
+  const {
+    key,
+    diamond = signingTarget,
+    now = () => quotingTime,
+    volMarkups = {},
+    maxStalenessDays = 7,
+    ...others
+  } = options
   const log = pino({ level: 'silent' })
   const market = createMarket({
     feeds: [{ name: 'test', read: async () => sources }],
