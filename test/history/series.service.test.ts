@@ -35,12 +35,13 @@ beforeAll(async () => {
   store = await createTestDatabase()
   const nodes = [{ url: protocol.url, deployment: protocol.deployment }]
   api = await openApp({ nodes, databaseUrl: store.url, headMaxAgeMs: 0 })
-  // At points between the two lives the entities of the second one do not exist.
-  for (let nth = 0; nth < 2; nth += 1) await life.complete({ recovers: false })
-  await life.live(STEPS)
+  // Before the lives, which can pause the protocol.
   unseeded = await protocol.create({ initialLiquidity: 0n, expiryDate: (await protocol.now()) + 86_400n })
   await protocol.mineAt((await protocol.now()) + 5_000n)
   await protocol.send(creator, 'setPoolSettings', [unseeded, true, true])
+  // At points between the two lives the entities of the second one do not exist.
+  for (let nth = 0; nth < 2; nth += 1) await life.complete({ recovers: false })
+  await life.live(STEPS)
   // A block some days after the last log.
   await protocol.mineAt((await protocol.now()) + 3n * 86_400n)
   since = (await protocol.now()) - 300n * 86_400n
