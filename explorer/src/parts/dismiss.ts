@@ -1,5 +1,5 @@
 import type { RefObject } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 
 /** Closes an open menu with a press outside of it, or with Escape, after which its button has the focus. */
 export const useDismiss = (
@@ -8,7 +8,8 @@ export const useDismiss = (
   button: RefObject<HTMLElement>,
   isInside: (target: Element) => boolean,
 ): void => {
-  useEffect(() => {
+  // Before the menu is painted: a key that is pressed at once would have no effect otherwise.
+  useLayoutEffect(() => {
     if (!open) return
     const closeByPress = ({ target }: Event): void => {
       if (!(target instanceof Element && isInside(target))) close()
