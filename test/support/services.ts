@@ -57,15 +57,17 @@ export const startTestPostgres = async (): Promise<TestService> => {
   }
 }
 
-/** Installs Debian's package if the process is root. Prints a notice, because it changes the machine. */
+/**
+ * Installs Debian's package if the process is root. Prints a notice, because it changes the machine. Test files that
+ * need Redis at the same time wait for the first: `apt-get update` fails while another one runs.
+ */
 const installRedis = (): void => {
   console.log('no Redis at hand: installing the Debian package redis-server (apt-get install redis-server)')
-  // RUNLEVEL=1 keeps the package from starting a server of its own.
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
-  const options = ['-o', 'DPkg::Lock::Timeout=120', '-qq']
-  execFileSync('apt-get', [...options, 'update'], { env, stdio: 'inherit' })
-  execFileSync('apt-get', [...options, 'install', '-y', '--no-install-recommends', 'redis-server'], {
-    env,
+  const apt = 'apt-get -o DPkg::Lock::Timeout=120 -qq'
+  const install = `${apt} update && ${apt} install -y --no-install-recommends redis-server`
+  execFileSync('flock', ['/run/fx-install-redis.lock', 'sh', '-c', `command -v redis-server || { ${install}; }`], {
+    // RUNLEVEL=1 keeps the package from starting a server of its own.
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' },
     stdio: 'inherit',
   })
 }
