@@ -34,8 +34,8 @@ test('the tip has the facts of its logs with the times of their blocks, in one r
     [3n, fake.block(3n).timestamp],
   ])
   expect([block, complete, endpoint, fees]).toEqual([fake.head(), true, 0, []])
-  // Two ids of each other kind and the next position; the cursor, the head and both blocks.
-  expect(fake.sent().map((batch) => batch.length)).toEqual([9])
+  // Two ids of each other kind and the next position; the cursor and both blocks, one of them the head.
+  expect(fake.sent().map((batch) => batch.length)).toEqual([8])
 })
 
 test('the tip is not complete when an entity exists at the head that the logs lack', async () => {

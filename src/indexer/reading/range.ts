@@ -78,7 +78,7 @@ export const fetchTip = async (
   // The logs of the same answer may be newer than its head.
   const logs = tip.logs.filter(({ blockNumber }) => blockNumber <= head.number)
   const sorted = sort(chain, tip.endpoint, { logs, from, last: head })
-  const numbers = [cursor.number, head.number, ...new Set(sorted.ledger.map(({ blockNumber }) => blockNumber))]
+  const numbers = [...new Set([cursor.number, head.number, ...sorted.ledger.map(({ blockNumber }) => blockNumber)])]
   const at = { blockHash: head.hash }
   const probes = absentWith(last, sorted.facts).map((entity) =>
     viewCall(chain.deployment.diamond, recordCall(entity), at),
