@@ -153,6 +153,7 @@ test.each([
     { limit: 201, state: ['open', 'settled'], poolOpen: true },
     '/v1/hedge/events?limit=201&state=open,settled&poolOpen=true',
   ],
+  ['getHedgeEvents', { ids: ['1', '2'] }, '/v1/hedge/events?ids=1,2'],
   ['getHedgeEventsById', { chainId: 1, id: 1 }, '/v1/hedge/events/1/1'],
   [
     'getHedgeQuotePayoutById',
@@ -350,6 +351,15 @@ test('a call during a stop is an error that can be retried', async () => {
     code: 'service_unavailable',
     message: 'the service is stopping',
   })
+})
+
+test('a part has the id of its request, so that logs of both name it', async () => {
+  const app = Fastify()
+  onTestFinished(() => app.close())
+  app.get('/id', async ({ headers }) => headers['x-request-id'])
+  const request = { ip: '192.0.2.1', id: 'mine', headers: {}, raw: { socket: new Socket() } }
+  const { body } = await sendPart(app, request as unknown as FastifyRequest, { method: 'GET', url: '/id' })
+  expect(body).toBe('mine')
 })
 
 test('without the setting there is no /mcp', async () => {

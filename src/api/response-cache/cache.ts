@@ -126,10 +126,10 @@ export const createResponseCache = (deps: Deps) => {
     )
   }
 
-  /** Has the block of a tag confirmed that may be valid. One only, so that a header costs one request at most. */
+  /** Has the block of a tag confirmed, of one only, so that a header without a valid tag costs one request at most. */
   const confirm = async (resource: Resource, header: string): Promise<void> => {
     const [chainId] = resource.chainIds
-    const block = tags.decode(header).find((tag) => isUnchanged(resource, tag) && tag.block !== null)?.block
+    const block = tags.decode(header).find((tag) => isUnchanged(resource, tag))?.block
     if (block != null && chainId !== undefined) await forkBlocks.confirm(chainId, block)
   }
 

@@ -14,9 +14,10 @@ const open = async () => {
   })
   onTestFinished(() => app.close())
   await app.register(errors)
-  const state: { fault: unknown; isGone: boolean } = { fault: null, isGone: false }
+  const state: { fault: unknown; isGone: boolean; scheme?: string } = { fault: null, isGone: false }
   app.get('/v1/fail', async (request, reply) => {
     reply.headers({ etag: '"a"', 'cache-control': 'public', 'content-encoding': 'br', link: '<b>; rel="deprecation"' })
+    if (state.scheme) reply.header('www-authenticate', state.scheme)
     if (state.isGone) Object.assign(request.raw.socket, { destroyed: true })
     throw state.fault
   })
@@ -49,6 +50,12 @@ test.each([
     if (!(name in own)) expect(headers).not.toHaveProperty(name)
   const warning = { level: 40, code, fault: fault.message, msg: 'request failed' }
   expect(lines).toEqual(status > 500 ? [expect.objectContaining(warning)] : [])
+})
+
+test('a route with another scheme keeps its own challenge', async () => {
+  const { app, state } = await open()
+  Object.assign(state, { fault: unauthorized('who?'), scheme: 'ApiKey' })
+  expect((await app.inject('/v1/fail')).headers['www-authenticate']).toBe('ApiKey')
 })
 
 test('an unexpected error is a 500 that shows nothing of it, and is logged with its cause', async () => {

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import Fastify, { type FastifyReply } from 'fastify'
 import { onTestFinished } from 'vitest'
 import type { RateLimit } from '../../../src/api/limits/rate-limit.ts'
@@ -54,6 +55,7 @@ export const openCachedApp = async (options: Options = {}) => {
     isConfirmed: (_, { number }) => known.confirmed.has(number),
     confirm: async (_, { number }) => {
       known.asked.push(number)
+      await setImmediate()
       if (known.confirmable.has(number)) known.confirmed.add(number)
     },
   }

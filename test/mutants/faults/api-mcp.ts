@@ -56,7 +56,11 @@ export const mcpFaults: Faults = {
       ['mcp-.*', 'mpc-.*'],
       ['accept|', ''],
       [', cacheHints })', ' })'],
-      ['      await server.close()\n', ''],
+      [
+        '      await server.close()\n',
+        '',
+        'nothing refers to the server after its answer; closing it is what its library asks for',
+      ],
       ['{ enableJsonResponse: true }', '{}'],
     ],
   },
