@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { setup as build } from '../support/built.ts'
+import { eventually } from '../support/process.ts'
 import { npmStart, startSandboxProcess } from '../support/sandbox-process.ts'
 import { heapAfterCollection } from './heap.ts'
 import { type Question, questionsOf } from './mix.ts'
@@ -82,26 +83,26 @@ chmodSync(folder, 0o755)
 const sandbox = await startSandboxProcess(
   [],
   {
-    NODE_OPTIONS: '--inspect=127.0.0.1:0',
+    // A process opens its debugger at a signal. The output before the system is ready is not printed.
+    NODE_OPTIONS: '--inspect-port=127.0.0.1:0',
     LOG_LEVEL: 'warn',
     TMPDIR: folder,
   },
   npmStart,
 )
 
-/** The URL of the debugger of the current process of this name. */
-const debuggerOf = (name: string): string => {
-  const found = [...sandbox.output().matchAll(new RegExp(`\\[${name}\\] Debugger listening on (\\S+)`, 'g'))].at(
-    -1,
-  )?.[1]
-  if (found === undefined) throw new Error(`${name} has no debugger`)
-  return found
-}
-
 const pidOf = (name: string): number => {
   const [pid] = sandbox.children(new RegExp(`cli\\.js ${name}`))
   if (pid === undefined) throw new Error(`${name} does not run:\n${sandbox.output().slice(-2_000)}`)
   return pid
+}
+
+/** Opens the debugger of the process of this name, and returns its URL. */
+const openDebugger = async (name: string): Promise<string> => {
+  process.kill(pidOf(name), 'SIGUSR1')
+  const printed = new RegExp(`\\[${name}\\] Debugger listening on (\\S+)`)
+  await eventually(`the debugger of ${name} is open`, () => printed.test(sandbox.output()))
+  return printed.exec(sandbox.output())?.[1] ?? ''
 }
 
 /** A variable of the system. */
@@ -172,7 +173,7 @@ const connections = async (): Promise<number> => {
 const sample = async (at: number): Promise<string> => {
   const parts: string[] = []
   for (const name of names) {
-    const heap = await heapAfterCollection(debuggerOf(name))
+    const heap = await heapAfterCollection(debuggers.get(name) ?? '')
     const { rssBytes, handles, sockets } = usageOf(pidOf(name))
     note(name, 'heap', at, heap)
     note(name, 'memory', at, rssBytes)
@@ -189,6 +190,7 @@ const sample = async (at: number): Promise<string> => {
 /** The expected statuses. Any other one is a failure. */
 const isWanted = (what: string): boolean => ['200', '304', 'stream'].includes(what)
 
+const debuggers = new Map<string, string>()
 let receivers: { readonly close: () => Promise<void> } | undefined
 try {
   await client.connect()
@@ -198,6 +200,7 @@ try {
   const questions = chains.flatMap((chainId) => questionsOf({ chainId, eventId: 1, wallet }))
   const load = [...Array.from({ length: CALLERS }, (_, at) => caller(questions, at * 7)), quotes(), streams()]
   const pids = names.map(pidOf)
+  for (const name of names) debuggers.set(name, await openDebugger(name))
   const started = performance.now()
   for (let nth = 1; nth <= MINUTES * PER_LINE; nth += 1) {
     await sleep(Math.max(0, started + nth * SAMPLE_SECONDS * 1_000 - performance.now()))
