@@ -24,14 +24,10 @@ export type ReadSources = {
 }
 
 /**
- * Reads what the index adds to a record: fields that rows of lists have. They are null when the index does not have the
- * record; `isKnown` is false when it is out of reach or too slow.
+ * Reads what the index adds to a record: fields that rows of lists have. Null when the index does not have the record,
+ * is out of reach or too slow.
  */
-export type ReadIndexed = (
-  kind: Kind,
-  chainId: ChainId,
-  id: number,
-) => Promise<{ readonly fields: object | null; readonly isKnown: boolean }>
+export type ReadIndexed = (kind: Kind, chainId: ChainId, id: number) => Promise<object | null>
 
 /** The pagination fields of a page of ids. */
 export type PageMeta = { readonly limit: number; readonly hasMore: boolean; readonly nextCursor: string | null }

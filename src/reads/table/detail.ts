@@ -31,9 +31,9 @@ export const detail = (kind: Kind, read: Omit<Read, 'tag'>): Omit<Read, 'tag'> =
     const { fields, holds } = endings[kind]
     const state: State = Object(answer.data)
     const ended = holds(state)
-    const added = { ...nulls(created), ...nulls(fields), ...indexed.fields, ...(!ended && nulls(fields)) }
+    const added = { ...nulls(created), ...nulls(fields), ...indexed, ...(!ended && nulls(fields)) }
     // What is not known yet may be known later, without a change of the record.
-    const isUnknown = ['createdTx', ...(ended ? fields : [])].some((it) => added[it] === null)
-    return { ...answer, data: { ...state, ...added, chainId }, isPartial: !indexed.isKnown || isUnknown }
+    const isPartial = ['createdTx', ...(ended ? fields : [])].some((it) => added[it] === null)
+    return { ...answer, data: { ...state, ...added, chainId }, isPartial }
   },
 })

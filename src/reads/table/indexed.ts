@@ -17,11 +17,10 @@ export const createIndexed =
     const read = async () => {
       const row = await listings.one(kind, chainId, BigInt(id))
       // The token is known when the event was observed.
-      if (row === null || row.token === null) return { fields: null, isKnown: true }
+      if (row === null || row.token === null) return null
       const known = token(chainId, row.token, row) ?? (await tokens.ask(chainId, row.token))
-      return { fields: addIndexed(kind, {}, row, known), isKnown: true }
+      return addIndexed(kind, {}, row, known)
     }
     const late = () => unavailable('the index takes too long')
-    const found = await withTimeout(read, { ms: patienceMs, late }).catch(nullIfUnavailable)
-    return found ?? { fields: null, isKnown: false }
+    return withTimeout(read, { ms: patienceMs, late }).catch(nullIfUnavailable)
   }

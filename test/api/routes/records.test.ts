@@ -145,6 +145,6 @@ test('a browser gets the changelog as a page, whose code is code and whose links
   expect(headers['content-security-policy']).toMatch(/^default-src 'none';/)
   expect(body).toContain('<h2 id="unreleased">Unreleased</h2>')
   expect(body).toContain('<code>/explorer</code>')
-  expect(body).not.toMatch(/`|href="[^"]+\.md/)
+  expect(body).not.toMatch(/`|href="[^"]+\.md|href="(client|docs)\//)
   expect(body).toContain('<link rel="alternate" type="application/json" href="changelog">')
 })

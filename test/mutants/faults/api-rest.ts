@@ -273,7 +273,6 @@ export const restFaults: Faults = {
     faults: [
       ['...(!ended && nulls(fields))', ''],
       ['...nulls(created), ', ''],
-      ['isPartial: !indexed.isKnown || isUnknown', 'isPartial: isUnknown'],
       ["['createdTx', ...(ended ? fields : [])]", "['createdTx']"],
       ["['createdTx', ...(ended ? fields : [])]", "['createdTx', ...fields]"],
       ['status !== 0', 'status === 0'],
@@ -285,7 +284,6 @@ export const restFaults: Faults = {
       ['.catch(nullIfUnavailable)', ''],
       ['.catch(nullIfUnavailable)', '.catch(() => null)'],
       ['row === null || row.token === null', 'row === null'],
-      ['fields: null, isKnown: false', 'fields: null, isKnown: true'],
       ['BigInt(id)', '0n'],
     ],
   },

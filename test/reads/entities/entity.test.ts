@@ -55,7 +55,7 @@ const sourcesWith = (
         },
       ],
     ]),
-    indexed: async () => ({ fields: null, isKnown: true }),
+    indexed: async () => null,
   } as unknown as ReadSources
   return { sources, called }
 }

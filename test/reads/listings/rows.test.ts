@@ -161,19 +161,19 @@ describe('a row', () => {
 
   test('has the summary of its own event, at the time of the observation', async () => {
     const { read } = open()
-    const rowOf = (id: number, own: Columns = {}): Joined => ({
-      ...{ ...ofDeposit, f: { ...ofDeposit.f, event_id: String(id) }, o: { ...eventFact, id: String(id) } },
-      e: { ...eventSeen, ...own },
+    const rowOf = (id: number, own: Columns = {}, chain_id = '8453'): Joined => ({
+      f: { ...ofDeposit.f, chain_id, event_id: String(id) },
+      ...{ s: depositSeen, e: { ...eventSeen, ...own }, o: { ...eventFact, chain_id, id: String(id) } },
     })
     const late = { block_timestamp: String(event.fact.expiryDate) }
-    const rows = [rowOf(1), rowOf(2, { settled_at: '5' }), rowOf(1), rowOf(3, late), rowOf(2, { settled_at: '5' })]
+    const rows = [rowOf(1), rowOf(2, { settled_at: '5' }), rowOf(1), rowOf(3, late), rowOf(1, late, '56')]
     const found = await read('deposit', rows, ['event'])
     expect(found.rows.map((row) => row?.event)).toMatchObject([
       { id: 1, state: 'open' },
       { id: 2, state: 'settled' },
       { id: 1, state: 'open' },
       { id: 3, state: 'expired' },
-      { id: 2, state: 'settled' },
+      { id: 1, state: 'expired' },
     ])
   })
 

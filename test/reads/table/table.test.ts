@@ -44,7 +44,7 @@ const open = (deployment = seedDeployment(8453), given = outputs) => {
       return views.map(({ name }) => ({ ok: true, value: given[name] }))
     },
   }
-  const indexed = async () => ({ fields: { createdBlock: 7 }, isKnown: true })
+  const indexed = async () => ({ createdBlock: 7 })
   const chains = new Map([[8453, chain]])
   const sources = { chains, queries: {}, indexed, maxLagSeconds: 60 } as unknown as ReadSources
   const dataOf = async (path: string, input: object = {}) => {
