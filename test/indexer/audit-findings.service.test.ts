@@ -189,6 +189,8 @@ describe('a slice', () => {
     expect(found.alarmed.map(([, repaired]) => repaired)).toEqual([true, AGAIN])
     expect(await state()).toMatchObject({ differences: 2n, repaired: 2n })
     expect(await count('changes')).toBe(1)
+    // Readers of the feed begin again, and learn why.
+    expect((await run('SELECT reason FROM feed_floors')).rows).toEqual([{ reason: 'repaired' }])
   })
 
   test('with a repair locks the refresh queue before the block, as a rollback does', async () => {
