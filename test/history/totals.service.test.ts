@@ -227,6 +227,38 @@ test('the past of an event is known while only logs from before its creation are
   expect(await isKnown(created - 1n, false)).toBe(false)
 })
 
+test('a reorg above the rows that are summed keeps the sums of its day', async () => {
+  await sumAll(1_000)
+  const all = await stored()
+  const { rows } = await api.database.run((handle) =>
+    handle.execute<{ number: bigint; rows: number; next: bigint }>(sql`SELECT number, rows, next FROM (
+        SELECT block_number AS number, block_timestamp / ${DAY} AS day, (row_number() OVER places)::integer AS rows,
+          lead(block_number) OVER places AS next, lead(block_timestamp / ${DAY}) OVER places AS day_of_next
+        FROM ledger WINDOW places AS (ORDER BY block_number, log_index)) AS pairs
+      WHERE number < next AND day = day_of_next ORDER BY number DESC LIMIT 1`),
+  )
+  const [last] = rows
+  if (last === undefined) throw new Error('no day has rows of two blocks')
+  const forget = (from: bigint) =>
+    api.database.transaction(async (handle) => {
+      await lockRefreshQueue(handle, 8453)
+      await forgetSums(handle, 8453, from)
+    })
+  await api.database.run((handle) => handle.execute(sql`UPDATE cursors SET totals_number = NULL`))
+  // Sums up to the first of the two blocks.
+  await sumSomeRows(api.database, 8453, { batch: last.rows, afterSeconds: -100 * 365 * DAY })
+  expect(await marked()).toBe(String(last.number))
+  const summed = await stored()
+  await forget(BigInt(last.next))
+  expect([await stored(), await marked()]).toEqual([summed, String(last.number)])
+  await sumAll(1_000)
+  expect(await stored()).toEqual(all)
+  await forget(BigInt(last.number))
+  expect((await stored()).length).toBeLessThan(all.length)
+  await sumAll(1_000)
+  expect(await stored()).toEqual(all)
+})
+
 test('a repair makes the sums of its day and of later ones again, and a rollback undoes them exactly', async () => {
   await sumAll(1_000)
   const summed = await stored()

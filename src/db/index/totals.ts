@@ -47,16 +47,17 @@ export const sumSomeRows = (
   })
 
 /**
- * Removes the sums of the day of the first row at or above a block, and of the days after it: its rows changed, or are
- * about to be deleted. The transaction must hold the lock of the refresh queue.
+ * Removes the sums of the day of the first row at or above a block, and of the days after it, if rows from that block on
+ * are summed: they changed, or are about to be deleted. The transaction must hold the lock of the refresh queue.
  */
 export const forgetSums = async (handle: Handle, chainId: ChainId, from: bigint): Promise<void> => {
   await handle.execute(sql`WITH first AS (
       SELECT block_timestamp / ${DAY_SECONDS} AS day FROM ${ledger}
-      WHERE chain_id = ${chainId} AND block_number >= ${from} ORDER BY block_number LIMIT 1
+      WHERE chain_id = ${chainId} AND block_number >= ${from}
+        AND ${from} <= (SELECT totals_number FROM ${cursors} WHERE chain_id = ${chainId}) ORDER BY block_number LIMIT 1
     ), forgotten AS (
       DELETE FROM ${ledgerDays} USING first WHERE chain_id = ${chainId} AND ${ledgerDays.day} >= first.day
     ) UPDATE ${cursors} SET totals_number = coalesce((SELECT block_number FROM ${ledger}, first WHERE chain_id = ${chainId}
         AND block_number < ${from} AND block_timestamp < first.day * ${DAY_SECONDS} ORDER BY block_number DESC LIMIT 1), -1)
-      FROM first WHERE chain_id = ${chainId} AND totals_number >= ${from}`)
+      FROM first WHERE chain_id = ${chainId}`)
 }

@@ -72,7 +72,8 @@ export const historyFaults: Faults = {
       ['rows = known.rows + excluded.rows', 'rows = excluded.rows'],
       ['    if (next.mark === null) await', '    if (next.mark !== null) await'],
       ['AND ${ledgerDays.day} >= first.day', 'AND ${ledgerDays.day} > first.day'],
-      ['AND totals_number >= ${from}`)', '`)'],
+      ['AND ${from} <= (SELECT', 'AND 0 <= (SELECT'],
+      ['AND ${from} <= (SELECT', 'AND ${from} < (SELECT'],
     ],
   },
   'src/reads/series/protocol.ts': {
