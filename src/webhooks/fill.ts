@@ -53,7 +53,7 @@ export const fillDeliveries = (
   database.transaction(async (handle) => {
     const endpoint = await lockEndpoint(handle, id)
     if (endpoint === undefined || (await waitingOf(handle, id)) >= maxWaiting) return false
-    const { messages: found, next } = await messagesAfter(handle, tokens, endpoint, page)
+    const { messages: found, next, isMore } = await messagesAfter(handle, tokens, endpoint, page)
     const replacing = found.filter(({ replaces }) => replaces).map(({ entity }) => entity)
     const replaced = replacing.length === 0 ? [] : await takeBack(handle, id, replacing)
     const waiting = replaced.map(
@@ -65,5 +65,5 @@ export const fillDeliveries = (
       return { id: `${type}.${seq}`, seq, entity, body: bodyOf(message, now) }
     })
     await storeDeliveries(handle, id, rows, next, now)
-    return messages.length > 0
+    return isMore
   })

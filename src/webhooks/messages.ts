@@ -64,15 +64,19 @@ const reset = (resets: FeedPage['resets'], epoch: string): Message => {
 }
 
 /**
- * Reads the messages for an endpoint after its cursor, in the order of their numbers, and the cursor after them. Reads
- * about `limit` items of each feed. A page without messages ends at the newest change.
+ * Reads the messages for an endpoint after its cursor, in the order of their numbers, the cursor after them, and whether
+ * there are later changes. Reads about `limit` items of each feed, of which it may want none.
  */
 export const messagesAfter = async (
   handle: Handle,
   tokens: KnownTokens,
   endpoint: Subscribed,
   limit: number,
-): Promise<{ readonly messages: readonly Message[]; readonly next: Pick<Endpoint, 'epoch' | 'seq'> }> => {
+): Promise<{
+  readonly messages: readonly Message[]
+  readonly next: Pick<Endpoint, 'epoch' | 'seq'>
+  readonly isMore: boolean
+}> => {
   const database: Pick<Database, 'run'> = { run: (query) => query(handle) }
   const { epoch, seq, types } = endpoint
   const chainIds = endpoint.chainIds ?? configuredChains()
@@ -138,5 +142,6 @@ export const messagesAfter = async (
       (a, b) => a.seq - b.seq,
     ),
     next: { epoch: whole.next.epoch, seq: end },
+    isMore: end < last,
   }
 }

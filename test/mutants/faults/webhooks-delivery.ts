@@ -71,7 +71,7 @@ export const deliveryFaults: Faults = {
     faults: [
       ['page = 500', 'page = 501'],
       ['>= maxWaiting', '> maxWaiting'],
-      ['return messages.length > 0', 'return messages.length > 1'],
+      ['return isMore', 'return messages.length > 0'],
       ['earlier === undefined ? message : merged(message, earlier)', 'message'],
       ['message.replaces ? message.entity', 'true ? message.entity'],
       ['combined([...waiting, ...found])', 'combined([...found, ...waiting])'],
