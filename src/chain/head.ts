@@ -193,7 +193,8 @@ export const createHead = (deps: {
 
   const poll: Head['poll'] = async (batch, options) => {
     const latest = getBlock('latest')
-    const { endpoint, outcomes } = await node.sendBy({ ...batch, latest }, options)
+    // The head comes first: what a node reads after it includes all of its block.
+    const { endpoint, outcomes } = await node.sendBy({ latest, ...batch }, options)
     const claim = await claimIn((outcomes as unknown as { readonly latest: Outcome<Block | null> }).latest)
     const head = await check(claim, endpoint)
     if (head?.hash !== claim.hash) throw unavailable(`a node claims block ${claim.number}: ${denial} it`)

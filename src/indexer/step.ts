@@ -102,6 +102,14 @@ const PROTOCOL_EVERY_MS = 5_000
 /** The number of entities of each kind that are read by id at once. It grows by a factor while there are more. */
 const READ_BATCH = { first: 8, max: 2_048, factor: 4 }
 
+type BlockId = Pick<Block, 'number' | 'hash'>
+
+const later = (a: BlockId, b: BlockId): BlockId => (b.number > a.number ? b : a)
+
+/** The newest block of logs. */
+const newestOf = (logs: readonly RawLog[]): BlockId =>
+  logs.map(({ blockNumber: number, blockHash: hash }): BlockId => ({ number, hash })).reduce(later)
+
 const nothing: Done = { proven: null, left: 'nothing', isWritten: false, isQuiet: false }
 const undecided: Done = { ...nothing, left: 'a decision' }
 
@@ -200,12 +208,12 @@ export const createStep = (deps: StepDeps) => {
   const moveTo = async (
     lease: Lease,
     progress: Progress & { readonly cursor: StoredBlock },
-    to: Block,
+    to: BlockId,
     { endpoint, head }: Poll,
     logs: readonly RawLog[],
   ): Promise<Done> => {
     const { cursor, last: lastIds } = progress
-    const range = await fetchTip(chain, { endpoint, cursor, head: to, logs, last: lastIds })
+    const range = await fetchTip(chain, { endpoint, cursor, to, logs, last: lastIds })
     // The cursor was found on the chain.
     anchorCheck.done()
     return writeRange(lease, progress, range, head)
@@ -251,10 +259,10 @@ export const createStep = (deps: StepDeps) => {
     if (cursor === null || (logs === null && cursor.number < head.number)) return readRange(lease, progress, head)
     const indexed = { ...progress, cursor }
     const fresh = (logs ?? []).filter(({ blockNumber }) => blockNumber > cursor.number && blockNumber <= head.number)
-    if (fresh.length > 0) return moveTo(lease, indexed, head, polled, fresh)
     // The logs of the earlier head were requested twice: nodes may have those of a new block later than the block.
-    const target =
-      earlier !== undefined && earlier.number > cursor.number && earlier.number <= head.number ? earlier : head
+    const twice = earlier !== undefined && earlier.number > cursor.number && earlier.number <= head.number
+    if (fresh.length > 0) return moveTo(lease, indexed, later(newestOf(fresh), twice ? earlier : cursor), polled, fresh)
+    const target = twice ? earlier : head
     const isWanted = wanted.some((block) => block > cursor.number && block <= target.number)
     if (target.number > cursor.number && (proof.is(proveEveryMs) || isWanted))
       return moveTo(lease, indexed, target, polled, [])

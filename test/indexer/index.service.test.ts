@@ -296,7 +296,7 @@ test('a poll without news is one request, and a poll with news two', async () =>
   await step(lease)
   await world.actions.node.mine({ blocks: 3 })
   await step(lease)
-  const quiet = ['eth_getLogs', 'eth_getBlockByNumber']
+  const quiet = ['eth_getBlockByNumber', 'eth_getLogs']
   await world.actions.node.mine({ blocks: 3 })
   proxy.calls()
   proxy.requests()

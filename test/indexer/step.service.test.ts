@@ -298,7 +298,7 @@ describe('new logs', () => {
     fake.sent()
     expect(await step()).toMatchObject({ left: 'nothing', proven: block, isWritten: true, isQuiet: true })
     expect(await progress()).toMatchObject({ cursor: block, last: { position: 2n } })
-    expect(fake.sent()).toEqual([polled('logs'), moved(3)])
+    expect(fake.sent()).toEqual([polled('logs'), moved(2)])
   })
 
   test('above the head of the poll are left to a later one', async () => {
@@ -312,6 +312,30 @@ describe('new logs', () => {
     expect(await step()).toMatchObject({ ...nothingLeft, proven: null })
     Object.assign(fake.chain, { poll })
     expect(await step()).toMatchObject({ proven: block })
+  })
+
+  test('do not move the index to blocks whose logs a node may have later', async () => {
+    const step = await openIndexed()
+    await step()
+    const block = fake.create('position', 2)
+    const late = fake.create('position', 3)
+    fake.state.hides = ({ blockNumber }) => BigInt(blockNumber) === late.number
+    expect(await step()).toMatchObject({ left: 'nothing', proven: block })
+    fake.state.hides = () => false
+    expect(await step()).toMatchObject({ proven: late })
+    expect(await progress()).toMatchObject({ cursor: late, last: { position: 3n } })
+    expect(fake.faults()).toEqual([])
+  })
+
+  test('move the index to an earlier head, whose logs were requested twice', async () => {
+    const step = await openIndexed()
+    const block = fake.create('position', 2)
+    fake.pass(2)
+    fake.state.hides = ({ blockNumber }) => BigInt(blockNumber) === block.number
+    await step()
+    fake.state.hides = () => false
+    fake.pass(1)
+    expect(await step()).toMatchObject({ proven: fake.block(block.number + 2n) })
   })
 
   // Two blocks after the cursor are known: three blocks, four times.

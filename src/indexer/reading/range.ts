@@ -59,40 +59,39 @@ export const fetchRange = async (
 }
 
 /**
- * Makes a range of the few blocks from the cursor to the head, whose logs the probe has returned. One request verifies
- * that the cursor, the head and the block of each log belong to one chain, and whether entities exist at the head that
- * the logs lack (`complete`). Throws ChainMoved when the blocks are of more than one chain, or what `Chain.send`
- * throws.
+ * Makes a range of the few blocks from the cursor to a block near the head, whose logs the probe has returned. One
+ * request verifies that the cursor, that block and the block of each log belong to one chain, and whether entities exist
+ * there that the logs lack (`complete`). Throws ChainMoved when the blocks are of more than one chain, or what
+ * `Chain.send` throws.
  */
 export const fetchTip = async (
   chain: Chain,
   tip: Pick<Range, 'endpoint'> & {
     readonly cursor: StoredBlock
-    readonly head: Block
+    readonly to: Pick<Block, 'number' | 'hash'>
     readonly logs: readonly RawLog[]
     readonly last: LastIds
   },
 ): Promise<Range> => {
-  const { cursor, head, last } = tip
-  const from = cursor.number + 1n
-  // The logs of the same answer may be newer than its head.
-  const logs = tip.logs.filter(({ blockNumber }) => blockNumber <= head.number)
-  const sorted = sort(chain, tip.endpoint, { logs, from, last: head })
-  const numbers = [...new Set([cursor.number, head.number, ...sorted.ledger.map(({ blockNumber }) => blockNumber)])]
-  const at = { blockHash: head.hash }
+  const { cursor, to, logs, last, endpoint } = tip
+  const sorted = sort(chain, endpoint, { logs, from: cursor.number + 1n, last: to })
+  const numbers = [...new Set([cursor.number, to.number, ...sorted.ledger.map(({ blockNumber }) => blockNumber)])]
   const probes = absentWith(last, sorted.facts).map((entity) =>
-    viewCall(chain.deployment.diamond, recordCall(entity), at),
+    viewCall(chain.deployment.diamond, recordCall(entity), { blockHash: to.hash }),
   )
   const { beyond, blocks } = await chain.send({
     beyond: probes,
     blocks: numbers.map((number) => getBlock(number)),
   })
   const headers = new Map(blocks.map((outcome) => blockOf(outcome)).map((block) => [block.number, block]))
-  for (const known of [cursor, head]) {
-    if (headers.get(known.number)?.hash !== known.hash) throw new ChainMoved(`block ${known.number} changed`)
+  const verified = ({ number, hash }: Pick<Block, 'number' | 'hash'>): Block => {
+    const header = headers.get(number)
+    if (header?.hash !== hash) throw new ChainMoved(`block ${number} changed`)
+    return header
   }
-  const complete = noneExists(beyond)
-  return { block: head, ...datedBy(sorted, headers), endpoint: tip.endpoint, complete }
+  verified(cursor)
+  const block = verified(to)
+  return { block, ...datedBy(sorted, headers), endpoint, complete: noneExists(beyond) }
 }
 
 const blockOf = (outcome: Outcome<Block | null>): Block => {
@@ -176,7 +175,15 @@ type Sorted = Pick<Range, 'hints' | 'unknown'> & {
 const sort = (
   chain: Chain,
   endpoint: number,
-  { logs, from, last }: { readonly logs: readonly RawLog[]; readonly from: bigint; readonly last: Block },
+  {
+    logs,
+    from,
+    last,
+  }: {
+    readonly logs: readonly RawLog[]
+    readonly from: bigint
+    readonly last: Pick<Block, 'number' | 'hash'>
+  },
 ): Sorted => {
   const facts: Fact[] = []
   const hints: Hint[] = []
