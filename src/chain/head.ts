@@ -213,7 +213,8 @@ export const createHead = (deps: {
     const claim = await claimIn(outcomes.latest)
     if (contradicts(outcomes) === null) forkedSince = undefined
     else {
-      forkedSince ??= now()
+      // After the clock was set back, the time begins again.
+      if (forkedSince === undefined || forkedSince > now()) forkedSince = now()
       if (now() - forkedSince < FORK_PERSISTS_MS) throw unavailable('the nodes report another fork: retry after 1 s')
       known = undefined
       nextReference = undefined

@@ -6,8 +6,11 @@ const FASTEST = 10
 /** The shortest time over which the pace is measured, in milliseconds. */
 const LEAST_MS = 10_000
 
-/** A head may be ahead of the measured pace by this factor, and by so many seconds of it. */
-const MARGIN = { factor: 2, seconds: 4 }
+/**
+ * A head may be ahead of the measured pace by this factor, and by so many seconds of it: since the last head, and since
+ * the last one that nodes agreed on, so that a node cannot add the margin again with each answer.
+ */
+const MARGINS = { last: { factor: 2, seconds: 8 }, agreed: { factor: 1.25, seconds: 16 } } as const
 
 /** Seconds that a block's time may be ahead of our clock, more than that of the first head or an agreed one was. */
 const AHEAD_SECONDS = 15
@@ -19,8 +22,9 @@ type Sample = { readonly number: bigint; readonly at: number }
  * also is what the times of blocks are compared with.
  */
 export const createPace = () => {
-  /** The newest head, and the agreed one since which the pace is measured. */
+  /** The newest head, the newest agreed one, and the agreed one since which the pace is measured. */
   let last: Sample | undefined
+  let agreed: Sample | undefined
   let base: Sample | undefined
   /** The pace as measured last, and the time before that; of a chain that has halted, the pace before it did. */
   let paces: readonly [number, number] | undefined
@@ -28,15 +32,18 @@ export const createPace = () => {
   let ahead = 0
 
   const perSecond = (): number => (paces === undefined ? FASTEST : Math.max(...paces))
+  const mostSince = ({ number, at }: Sample, now: number, { factor, seconds }: (typeof MARGINS)['last' | 'agreed']) =>
+    number + BigInt(Math.ceil(((factor * (now - at)) / 1_000 + seconds) * perSecond()))
   const aheadOf = ({ timestamp }: Block, now: number): number => Number(timestamp) - now / 1_000
 
   return {
     /** Why a block cannot be the newest one yet, as far as this is known; null when it can. */
     doubt(block: Block, now: number): string | null {
-      if (last === undefined) return 'nothing is known of the chain yet'
-      const seconds = MARGIN.factor * ((now - last.at) / 1_000 + MARGIN.seconds)
-      if (block.number > last.number + BigInt(Math.ceil(seconds * perSecond())))
+      if (last === undefined || agreed === undefined) return 'nothing is known of the chain yet'
+      if (block.number > mostSince(last, now, MARGINS.last))
         return `it is ${block.number - last.number} blocks above the last one`
+      if (block.number > mostSince(agreed, now, MARGINS.agreed))
+        return `it is ${block.number - agreed.number} blocks above the last one that nodes agreed on`
       const secondsAhead = Math.round(aheadOf(block, now))
       return secondsAhead > AHEAD_SECONDS + ahead ? `its time is ${secondsAhead} s ahead of the clock` : null
     },
@@ -49,6 +56,7 @@ export const createPace = () => {
       ahead = last === undefined || isAgreed ? aheadNow : Math.min(ahead, aheadNow)
       last = { number: block.number, at: now }
       if (!isAgreed) return
+      agreed = last
       const blocks = Number(block.number - (base?.number ?? block.number))
       const ms = now - (base?.at ?? now)
       if (blocks > 0 && ms < LEAST_MS) return

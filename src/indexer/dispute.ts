@@ -32,11 +32,17 @@ const STOPPED_SECONDS = 5n
  */
 const SINGLE_ANSWER_MS = 10_000
 
-/** How long every head has to be below a block until the block does not count any more, in milliseconds. */
+/**
+ * How long every head has to be below a block until the block does not count any more, in milliseconds. While most heads
+ * are for as long, this is a problem.
+ */
 const ABOVE_MS = 10_000
 
 /** How long a disagreement is reported, in milliseconds. */
 const REPORT_MS = 60_000
+
+/** Since when something is so of a block. */
+type Since = { readonly hash: string; readonly since: number }
 
 /** The head of an endpoint. */
 type Known = { readonly endpoint: number; readonly head: Block }
@@ -56,7 +62,9 @@ export const createDispute = ({
   readonly now?: () => number
 }): Dispute => {
   let denied: { readonly number: bigint; readonly hash: string; readonly since: number } | null = null
-  let above: { readonly hash: string; readonly since: number } | null = null
+  /** Since when every head has been below a block, and the heads of most endpoints. */
+  let above: Since | null = null
+  let mostlyAbove: Since | null = null
   let disagreement: { readonly message: string; readonly at: number } | null = null
 
   const report = (message: string): void => {
@@ -69,12 +77,16 @@ export const createDispute = ({
    * repeating it.
    */
   const trustSingle = (number: bigint, hash: string): boolean => {
-    const before = denied?.number === number && denied.hash === hash ? denied : null
+    const before = denied?.number === number && denied.hash === hash && denied.since <= now() ? denied : null
     denied = before ?? { number, hash, since: now() }
     const { length } = chain.status().endpoints
     if (length > 1) report(`only one node has a block ${number}, and with another hash`)
     return before !== null && (length === 1 || now() - before.since >= SINGLE_ANSWER_MS)
   }
+
+  /** The time of an earlier answer about a block, or now; also if the clock was set back. */
+  const sinceThen = (before: Since | null, hash: string): Since =>
+    before?.hash === hash && before.since <= now() ? before : { hash, since: now() }
 
   /** Decides about a block that no endpoint has at its number: heads below it may only lag for a while. */
   const resolveAbsent = (number: bigint, hash: string, heads: readonly Known[]): readonly number[] | null => {
@@ -86,7 +98,7 @@ export const createDispute = ({
       return null
     }
     report(`the index is at block ${number}, above the newest block of every node, ${newest}`)
-    if (above?.hash !== hash) above = { hash, since: now() }
+    above = sinceThen(above, hash)
     return now() - above.since < ABOVE_MS ? null : heads.map(({ endpoint }) => endpoint)
   }
 
@@ -120,6 +132,10 @@ export const createDispute = ({
       const deniers = answers.filter((it) => it.hash !== hash)
       const holders = answers.filter((it) => it.hash === hash)
       const [first] = deniers
+      if (holders.length > 0) denied = null
+      mostlyAbove = heads.length > 2 * answers.length ? sinceThen(mostlyAbove, hash) : null
+      if (mostlyAbove !== null && now() - mostlyAbove.since >= ABOVE_MS)
+        report(`the index is at block ${number}, above the newest block of most nodes`)
       if (first === undefined) return null
       const denying = deniers.map(({ endpoint }) => endpoint)
       if (holders.length === 0) return deniers.length > 1 || trustSingle(number, first.hash) ? denying : null
@@ -144,6 +160,7 @@ export const createDispute = ({
     confirm() {
       denied = null
       above = null
+      mostlyAbove = null
     },
   }
 }

@@ -86,10 +86,11 @@ export const createLogGaps = (deps: {
 
   const giveUp = async (gap: LogGap): Promise<void> => {
     await markAbsent(database, gap)
+    omissions.delete(gap.seq)
     log.warn({ ...fieldsOf(gap), rows: 'absent' }, 'nodes have no logs of rows')
   }
 
-  /** Sets when a gap is due again of which endpoints left out a log, or that the log is absent. */
+  /** Postpones a gap of which endpoints left out a log, or gives it up. */
   const retry = async (gap: LogGap, { from, ranges }: Part): Promise<void> => {
     // These may be the logs of the rows.
     if (ranges.some(({ unknown }) => unknown.length > 0)) return giveUp(gap)
@@ -124,6 +125,7 @@ export const createLogGaps = (deps: {
     const { filled, lacks } = await storeGapLogs(database, gap, anchor, { from, facts, hints, fees, ledger })
     if (filled > 0) log.info({ ...fieldsOf(gap), rows: filled }, 'rows were completed by their logs')
     if (lacks) await retry(gap, part)
+    else omissions.delete(gap.seq)
   }
 
   /** Reads the logs of a part of the newest gap that is due. Returns false when there is none. */

@@ -151,7 +151,7 @@ test("the status of a node contains its last fault, without the node's address",
 
 test('the answers of a batch are matched to its requests even if the node reorders them', async () => {
   const node = await startNode()
-  const block = { number: '0x5', hash: '0x01', timestamp: '0x10' }
+  const block = { number: '0x5', hash: `0x${'01'.repeat(32)}`, timestamp: '0x10' }
   const result = ({ method }: ScriptedCall) => (method === 'eth_chainId' ? '0x2105' : block)
   node.say((calls) => ({
     body: JSON.stringify(calls.map((each) => ({ id: each.id, result: result(each) })).reverse()),

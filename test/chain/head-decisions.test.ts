@@ -155,6 +155,9 @@ test('a fork is the chain once it was reported for two seconds without another a
   expect(await reported(1)).toBe(refused)
   at.now += 1_999
   expect([await reported(1), await reported(0), await reported(1)]).toEqual([refused, 130, refused])
+  // The clock is set back.
+  at.now -= 3_600_000
+  expect(await reported(1)).toBe(refused)
   at.now += 2_000
   at.height = 120
   expect([await reported(1), await number()]).toEqual([120, 120])

@@ -50,11 +50,25 @@ test.each([
 
 test('blocks that no nodes agreed on do not show the pace', () => {
   const { pace } = paceOf([100, 0], [150, 10_000])
-  pace.see(block(1_000), 20_000)
-  expect([pace.doubt(block(1_040), 20_000), pace.doubt(block(1_041), 20_000)]).toEqual([
+  pace.see(block(210), 20_000)
+  expect([pace.doubt(block(250), 20_000), pace.doubt(block(251), 20_000)]).toEqual([
     null,
     'it is 41 blocks above the last one',
   ])
+})
+
+test('a node cannot add the margin again with each block: the last one that nodes agreed on bounds them all', () => {
+  const { pace } = paceOf([0, 0], [50, 10_000])
+  let [number, now] = [50, 10_000]
+  for (; now < 60_000; now += 250) {
+    while (pace.doubt(block(number + 1), now) === null) number += 1
+    pace.see(block(number), now)
+  }
+  // 5 blocks a second: a quarter more of the time since then, and 16 seconds.
+  expect(number).toBeLessThanOrEqual(50 + 5 * (1.25 * 50 + 16))
+  expect(pace.doubt(block(number + 20), now)).toMatch(/above the last one that nodes agreed on$/)
+  pace.see(block(300), now, { isAgreed: true })
+  expect(pace.doubt(block(340), now)).toBeNull()
 })
 
 test.each([
@@ -63,14 +77,15 @@ test.each([
   [-60, 15],
 ])('when the last block was %i s ahead of the clock, the next one is at most %i s', (last, most) => {
   const pace = createPace()
-  pace.see(block(1, 1_000 + last), 1_000_000)
+  pace.see(block(1, 1_000 + last), 1_000_000, { isAgreed: true })
   expect(pace.doubt(block(2, 1_000 + most), 1_000_000)).toBeNull()
   expect(pace.doubt(block(2, 1_001 + most), 1_000_000)).toBe(`its time is ${most + 1} s ahead of the clock`)
 })
 
 test('only a head that nodes agreed on shows that the time of the chain is further ahead of the clock', () => {
   const pace = createPace()
-  for (const ahead of [0, 15, 30]) pace.see(block(1, 1_000 + ahead), 1_000_000)
+  pace.see(block(1, 1_000), 1_000_000, { isAgreed: true })
+  for (const ahead of [15, 30]) pace.see(block(1, 1_000 + ahead), 1_000_000)
   expect(pace.doubt(block(1, 1_015), 1_000_000)).toBeNull()
   expect(pace.doubt(block(1, 1_016), 1_000_000)).not.toBeNull()
   pace.see(block(1, 1_030), 1_000_000, { isAgreed: true })

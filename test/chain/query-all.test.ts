@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import { zeroAddress } from 'viem'
+import { numberToHex, zeroAddress } from 'viem'
 import { expect, onTestFinished, test } from 'vitest'
 import { createChain } from '../../src/chain/chain.ts'
 import { getBlock, getChainId, getLogs } from '../../src/chain/rpc/requests.ts'
@@ -39,7 +39,7 @@ const chainOf = async (...urls: string[]) => {
 
 /** A node with another block at every height. */
 const otherFork: Reply = (calls) => {
-  const block = { number: '0x7', hash: '0xf0', timestamp: '0x10' }
+  const block = { number: '0x7', hash: numberToHex(0xf0, { size: 32 }), timestamp: '0x10' }
   const result = (method: string): unknown => (method === 'eth_chainId' ? '0x2105' : block)
   return { body: JSON.stringify(calls.map(({ id, method }) => ({ jsonrpc: '2.0', id, result: result(method) }))) }
 }
@@ -140,7 +140,7 @@ test('an endpoint that contradicts is identified by its index and asked last fro
     endpoint,
     outcomes: { block },
   } = await chain.sendBy({ block: getBlock(7n) })
-  expect([endpoint, block.ok && block.value?.hash]).toEqual([0, '0xf0'])
+  expect([endpoint, block.ok && block.value?.hash]).toEqual([0, numberToHex(0xf0, { size: 32 })])
   chain.penalize(endpoint, `another block 7 at ${wrong.url}`)
   chain.penalize(endpoint, 'another block 8')
   expect(chain.status().endpoints).toMatchObject([

@@ -57,6 +57,25 @@ describe('the rank', () => {
   })
 })
 
+describe('a clock that was set back', () => {
+  const pausedAt = async (back: number) => {
+    const pool = await openProbed(up, up)
+    pool.penalize(0, 'it contradicts others')
+    for (const endpoint of pool.endpoints)
+      endpoint.learn({ is: 'fault', fault: { kind: 'rate', retryAfterMs: 60_000 }, text: 'slow down', needed: [] })
+    expect(await pool.indexes()).toEqual([])
+    vi.setSystemTime(START - back)
+    return pool.indexes(pool.within(2_000, pool.ranked([])).then((found) => (found === 'pending' ? [] : found)))
+  }
+  test('by an hour ends pauses and penalties', async () => {
+    expect(await pausedAt(3_600_000)).toEqual([0, 1])
+    expect(await pausedAt(1_001)).toEqual([0, 1])
+  })
+  test('by a second at most leaves them', async () => {
+    expect(await pausedAt(1_000)).toEqual([])
+  })
+})
+
 describe('a refresh', () => {
   test.each([
     [1_500, []],

@@ -231,6 +231,15 @@ test('the status of an endpoint names what it is, before its first probe and whi
   expect([rankOf(limited), rankOf(limited, START + 1_000)]).toEqual(['paused', 'ok'])
 })
 
+test('after the clock was set back, only what has no time is known', () => {
+  const penalized = reported(known, { is: 'contradiction', why: 'another block 7' }, silence, silence, {
+    is: 'batch',
+    most: 5,
+  })
+  const { width, batch, merging } = penalized
+  expect(learn(penalized, { is: 'clock set back' }, START)).toEqual({ ...initialState(1n), width, batch, merging })
+})
+
 test('a contradiction and missing logs are counted apart', () => {
   const why = 'the log of event 3'
   const both = reported(known, { is: 'contradiction', why: 'another block 7' }, { is: 'missing logs', why })

@@ -136,6 +136,11 @@ describe('the answer about a block', () => {
       expect(() => requests.getBlock('latest').parse({ ...block, number })).toThrow()
   })
 
+  test('has a hash of 32 bytes', () => {
+    for (const wrong of ['0x', '0x12', '0x123', `${hash}00`])
+      expect(() => requests.getBlock('latest').parse({ ...block, hash: wrong })).toThrow('expected 32 bytes')
+  })
+
   test('has a number and a time of at most 2^53 - 1', () => {
     const greatest = BigInt(Number.MAX_SAFE_INTEGER)
     for (const field of ['number', 'timestamp', 'blockNumber']) {

@@ -144,6 +144,20 @@ describe('the only answer', () => {
       },
     ],
     ['the block was confirmed', (dispute) => dispute.confirm() as undefined],
+    [
+      'an endpoint has the block',
+      (dispute) => {
+        answers = [ours, theirs]
+        return dispute.resolve(block)
+      },
+    ],
+    [
+      'the clock was set back',
+      () => {
+        clock.now -= 1
+        return undefined
+      },
+    ],
   ])('is not trusted on its second time if %s in between', async (_, between) => {
     const dispute = open(theirs)
     await dispute.resolve(block)
@@ -162,6 +176,21 @@ describe('the only answer', () => {
     clock.now += 1
     expect(await dispute.resolve(block)).toEqual([0])
     expect(penalized).toEqual([])
+  })
+
+  test('of several endpoints is not trusted after ten seconds in which another one had the block', async () => {
+    const dispute = open(theirs, null)
+    await dispute.resolve(block)
+    answers = [theirs, ours]
+    await dispute.resolve(block)
+    answers = [theirs, null]
+    clock.now += 10_000
+    expect(await dispute.resolve(block)).toBeNull()
+    clock.now += 9_999
+    expect(await dispute.resolve(block)).toBeNull()
+    clock.now += 1
+    expect(await dispute.resolve(block)).toEqual([0])
+    expect(penalized).toEqual([penalty(0)])
   })
 })
 
@@ -208,6 +237,58 @@ describe('a block that no endpoint has', () => {
     expect(await dispute.resolve(block)).toBeNull()
     clock.now += 10_000
     expect(await dispute.resolve(block)).toEqual([0, 1])
+  })
+})
+
+describe('a block that most heads are below', () => {
+  const low: Answer = { fork: null, head: 6 }
+  const problem = 'the index is at block 7, above the newest block of most nodes'
+
+  test('is a problem after ten seconds, and is not orphaned', async () => {
+    const dispute = open(ours, low, low)
+    const resolved = async (ms: number) => {
+      clock.now += ms
+      return [await dispute.resolve(block), dispute.problem()]
+    }
+    expect(await resolved(0)).toEqual([null, null])
+    expect(await resolved(9_999)).toEqual([null, null])
+    expect(await resolved(1)).toEqual([null, problem])
+    expect(await resolved(600_000)).toEqual([null, problem])
+    expect(penalized).toEqual([])
+  })
+
+  test.each<[string, (dispute: ReturnType<typeof open>) => Promise<unknown>]>([
+    [
+      'half of them had it',
+      (dispute) => {
+        answers = [ours, ours, low, low]
+        return dispute.resolve(block)
+      },
+    ],
+    [
+      'another hash was asked about',
+      (dispute) => {
+        answers = [theirs, low, low]
+        return dispute.resolve(blockOf(7n, 1))
+      },
+    ],
+    ['it was confirmed', async (dispute) => dispute.confirm()],
+    [
+      'the clock was set back',
+      async () => {
+        clock.now -= 10_001
+      },
+    ],
+  ])('is none if %s in between', async (_, between) => {
+    const dispute = open(ours, low, low)
+    await dispute.resolve(block)
+    clock.now += 5_000
+    await between(dispute)
+    answers = [ours, low, low]
+    await dispute.resolve(block)
+    clock.now += 9_999
+    await dispute.resolve(block)
+    expect(dispute.problem()).toBeNull()
   })
 })
 

@@ -79,6 +79,8 @@ export type EndpointReport =
   | { readonly is: 'contradiction'; readonly why: string }
   /** It left logs out of an answer; this does not affect the trust in its blocks. */
   | { readonly is: 'missing logs'; readonly why: string }
+  /** The machine's clock was set back: what has a time is unknown. */
+  | { readonly is: 'clock set back' }
 
 /** Nodes limit the size of a batch; nearly all accept a hundred requests. */
 const FIRST_BATCH = 100
@@ -266,6 +268,8 @@ export const learn = (state: EndpointState, report: EndpointReport, now: number)
       return { ...state, penalty: penalize(state.penalty, report.why, now) }
     case 'missing logs':
       return { ...state, missingLogs: penalize(state.missingLogs, report.why, now) }
+    case 'clock set back':
+      return { ...initialState(state.width.blocks), width: state.width, batch: state.batch, merging: state.merging }
   }
 }
 

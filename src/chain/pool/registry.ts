@@ -63,6 +63,9 @@ const OLD_SECONDS = 5
 /** The time-out of a probe: an endpoint that works answers such a small request in a second. */
 const PROBE_TIMEOUT_MS = 1_000
 
+/** A clock that goes back by more than this was set back, in milliseconds. */
+const SET_BACK_MS = 1_000
+
 /** Once one endpoint has answered its probe, the others have this long to answer theirs. */
 const GRACE_MS = 250
 
@@ -82,6 +85,7 @@ export const createEndpointRegistry = ({
     probing: undefined as Promise<void> | undefined,
   }))
   type Member = (typeof members)[number]
+  let lastAsked = 0
 
   const sendProbe = async (member: Member): Promise<void> => {
     const ended = new AbortController()
@@ -148,8 +152,20 @@ export const createEndpointRegistry = ({
     ])
   }
 
-  const ranked = async (needed: readonly RequiredCapability[]): Promise<RankedEndpoint[]> => {
+  /** A pause or a penalty must not last until the clock is where it was before it was set back. */
+  const readClock = (): number => {
     const now = Date.now()
+    if (now < lastAsked - SET_BACK_MS)
+      for (const member of members) {
+        member.learn({ is: 'clock set back' })
+        member.probedAt = 0
+      }
+    lastAsked = now
+    return now
+  }
+
+  const ranked = async (needed: readonly RequiredCapability[]): Promise<RankedEndpoint[]> => {
+    const now = readClock()
     const able = (): Member[] => members.filter((member) => isUsable(member) && !needed.some(member.isMissing))
     const unusable = members.filter((member) => !isUsable(member) && member.state().pausedUntil <= now)
     const isNew = ({ probedAt }: Member): boolean => probedAt === 0

@@ -51,6 +51,8 @@ export type Block = {
 export type BlockTag = 'latest' | 'safe' | 'finalized' | bigint
 
 export const HexText = z.custom<Hex>((value) => typeof value === 'string' && isHex(value), { error: 'expected 0x hex' })
+const Hash = HexText.refine((hex) => hex.length === 66, { error: 'expected 32 bytes' })
+
 /** Also a number, which some nodes write. */
 export const Quantity = z.union([HexText, z.int().nonnegative()]).transform((value) => {
   if (typeof value === 'string') return hexToBigInt(value)
@@ -63,8 +65,8 @@ export const BlockQuantity = Quantity.refine((value) => value <= BigInt(Number.M
   error: 'expected at most 2^53 - 1',
 })
 
-const BlockShape = z.object({ number: BlockQuantity, hash: HexText, timestamp: BlockQuantity })
-const NewBlockShape = BlockShape.extend({ hash: HexText.nullable() })
+const BlockShape = z.object({ number: BlockQuantity, hash: Hash, timestamp: BlockQuantity })
+const NewBlockShape = BlockShape.extend({ hash: Hash.nullable() })
 
 /**
  * The longest receipt that is read, in bytes: about a thousand logs. Anyone can send a transaction with a longer one.
@@ -150,7 +152,7 @@ export const requireHash = (hash: Hex, found: Hex | undefined): void => {
 }
 
 const ReceiptShape = z
-  .object({ transactionHash: HexText, blockNumber: BlockQuantity, blockHash: HexText, status: Reverted })
+  .object({ transactionHash: Hash, blockNumber: BlockQuantity, blockHash: Hash, status: Reverted })
   .transform(({ status, ...block }) => ({ ...block, isReverted: status }))
 
 /** The block of a transaction. */

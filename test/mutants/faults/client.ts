@@ -600,6 +600,8 @@ export const clientFaults: Faults = {
     tests: ['test/chain/reports.test.ts', 'test/chain/endpoint-state.test.ts'],
     faults: [
       ['now - last.seenAt < EARLIER.everyMs', 'now - last.seenAt <= EARLIER.everyMs'],
+      ['width: state.width, batch: state.batch, merging: state.merging }', 'width: state.width }'],
+      ['return { ...initialState(state.width.blocks), width', 'return { ...state, width'],
       ['.slice(0, EARLIER.most)', ''],
       ['most === FIRST_BATCH || answers < ANSWERS_UNTIL_MORE', 'most === FIRST_BATCH || answers <= ANSWERS_UNTIL_MORE'],
       ['Math.min(FIRST_BATCH, most * 2)', 'most * 2'],
@@ -748,6 +750,8 @@ export const clientFaults: Faults = {
   'src/chain/rpc/requests.ts': {
     tests: ['test/chain/requests.test.ts'],
     faults: [
+      ['hex.length === 66', 'hex.length >= 66'],
+      ['hash: Hash, timestamp', 'hash: HexText, timestamp'],
       ['request.view !== undefined', 'request.view === undefined'],
       ["mayLack: typeof tag === 'bigint'", 'mayLack: true'],
       ["if (typeof tag === 'bigint') return null", ''],
