@@ -31,27 +31,29 @@ const run = promisify(execFile)
 const folder = 'deploy/kubernetes'
 const overlay = (name: string, path: string) => ({ name, path, resources: build(path) })
 
-/** An overlay of an operator, next to which the manifests are. */
-const own = mkdtempSync(join(tmpdir(), 'fx-overlay-'))
-const fromOwn = (path: string): string => relative(own, join(folder, path))
-writeFileSync(
-  join(own, 'kustomization.yaml'),
-  `apiVersion: kustomize.config.k8s.io/v1beta1
+/** An overlay of an operator, next to which the manifests are: another overlay with one more component. */
+const ownOverlay = (base: string, component: string): string => {
+  const own = mkdtempSync(join(tmpdir(), 'fx-overlay-'))
+  afterAll(() => rmSync(own, { recursive: true, force: true }))
+  const fromOwn = (path: string): string => relative(own, join(folder, path))
+  writeFileSync(
+    join(own, 'kustomization.yaml'),
+    `apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
-resources: [${fromOwn('overlays/managed')}]
-components: [${fromOwn('components/self-service')}]
+resources: [${fromOwn(base)}]
+components: [${fromOwn(component)}]
 `,
-)
-afterAll(() => rmSync(own, { recursive: true, force: true }))
+  )
+  return own
+}
 
 const overlays = [
   overlay('self-contained', `${folder}/overlays/self-contained`),
   overlay('managed', `${folder}/overlays/managed`),
-  overlay('managed with self-service', own),
+  overlay('managed with self-service', ownOverlay('overlays/managed', 'components/self-service')),
+  overlay('self-contained, restored', ownOverlay('overlays/self-contained', 'restore')),
 ]
-const restored = parseAllDocuments(readFileSync(`${folder}/restore/cluster.yaml`, 'utf8')).map((it) =>
-  Resource.parse(it.toJS()),
-)
+const restored = overlays.at(-1)?.resources ?? []
 const compose = readCompose()
 const page = readFileSync('docs/operations/kubernetes.md', 'utf8')
 
@@ -242,7 +244,7 @@ describe.each(overlays)('overlay $name', ({ path, resources }) => {
     expect(images.length).toBeGreaterThanOrEqual(workloads.length)
     for (const image of images) expect(image).toMatch(/:v?\d+\.\d+[\w.-]*"$/)
     const [, major] = /postgres:(\d+)/.exec(compose.services.postgres?.image ?? '') ?? []
-    for (const cluster of [...resources, ...restored].filter(({ kind }) => kind === 'Cluster'))
+    for (const cluster of resources.filter(({ kind }) => kind === 'Cluster'))
       expect(JSON.stringify(cluster.spec)).toContain(`/postgresql:${major}.`)
   })
 
@@ -327,6 +329,7 @@ test('integrators register webhooks by themselves only where an overlay has the 
     ['self-contained', false, false, false],
     ['managed', false, false, false],
     ['managed with self-service', true, true, true],
+    ['self-contained, restored', false, false, false],
   ])
 })
 
@@ -368,12 +371,30 @@ test('PostgreSQL is backed up to the store that a restore reads, of the same clu
   const { name } = cluster.metadata
   for (const kind of ['ScheduledBackup', 'Pooler'])
     expect(oneOf(resources, kind).spec).toMatchObject({ cluster: { name } })
-  const [copy] = restored
-  expect(copy?.metadata.name).not.toBe(name)
-  expect(copy?.spec).toMatchObject({
-    bootstrap: { recovery: { source: name, database: 'fx', owner: 'fx' } },
-    externalClusters: [{ name, plugin: { parameters: { barmanObjectName: store, serverName: name } } }],
-  })
+})
+
+test('a restored cluster has another name and origin, and is otherwise as the first: backed up, pooled, and reached', () => {
+  const { resources: before } = overlays[0] ?? { resources: [] }
+  const Cluster = z.looseObject({ bootstrap: z.unknown(), externalClusters: z.unknown().optional() })
+  const [first, copy] = [oneOf(before, 'Cluster'), oneOf(restored, 'Cluster')]
+  const { name } = copy.metadata
+  const { bootstrap, externalClusters, ...rest } = Cluster.parse(copy.spec)
+  expect(name).not.toBe(first.metadata.name)
+  expect({ ...rest, bootstrap: null }).toEqual({ ...Cluster.parse(first.spec), bootstrap: null })
+  const store = oneOf(restored, 'ObjectStore').metadata.name
+  expect(bootstrap).toMatchObject({ recovery: { source: 'backups', database: 'fx', owner: 'fx' } })
+  const parameters = { barmanObjectName: store, serverName: first.metadata.name }
+  expect(externalClusters).toMatchObject([{ name: 'backups', plugin: { parameters } }])
+  for (const kind of ['ScheduledBackup', 'Pooler'])
+    expect(oneOf(restored, kind).spec).toMatchObject({ cluster: { name } })
+  // No policy names a cluster, so those of any name are reached.
+  const policies = JSON.stringify(restored.filter(({ kind }) => kind === 'NetworkPolicy'))
+  expect(policies).not.toContain(`"cnpg.io/cluster":`)
+  expect(policies).toContain('"key":"cnpg.io/cluster","operator":"Exists"')
+  // The procedure applies them alone, before the processes.
+  const labels = { 'app.kubernetes.io/component': 'postgres' }
+  for (const kind of ['Cluster', 'ObjectStore', 'Pooler', 'ScheduledBackup'])
+    expect(oneOf(restored, kind).metadata).toMatchObject({ labels })
 })
 
 test('the settings of an overlay are valid once the addresses are filled in', () => {
