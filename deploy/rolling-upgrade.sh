@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
-# Replaces the running processes by those of $VERSION, one container after the other, so that every request is answered:
-#   VERSION=1.2.3 deploy/rolling-upgrade.sh
-# The image has to exist, and `migrate` to have run. A balancer has to check /readyz more often than every DRAIN_MS. It
-# stops at the first replica that does not become healthy, and leaves the others of the service as they are.
+# Replaces the running processes by those of VERSION in .env, one container after the other, so that every request is
+# answered. The image has to exist, and `migrate` to have run. A balancer has to check /readyz more often than every
+# DRAIN_MS. It stops at the first replica that does not become healthy, and leaves the others of the service as they are.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-: "${VERSION:?the tag of the image to start}"
+. deploy/version.sh
 
 for service in engine worker api; do
   for container in $(docker compose ps --quiet "$service"); do
