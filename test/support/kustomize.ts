@@ -35,7 +35,14 @@ const Kustomization = z.strictObject({
   components: z.array(z.string()).default([]),
   patches: z.array(Patch).default([]),
   images: z.array(z.strictObject({ name: z.string(), newName: z.string(), newTag: z.string() })).default([]),
-  configMapGenerator: z.array(z.strictObject({ name: z.string(), envs: z.tuple([z.string()]) })).default([]),
+  configMapGenerator: z
+    .array(
+      z.union([
+        z.strictObject({ name: z.string(), envs: z.tuple([z.string()]) }),
+        z.strictObject({ name: z.string(), files: z.tuple([z.string()]) }),
+      ]),
+    )
+    .default([]),
 })
 type Kustomization = z.output<typeof Kustomization>
 
@@ -55,9 +62,13 @@ const resourcesOf = (file: string): Resource[] =>
 const valuesOf = (file: string): Record<string, string> =>
   Object.fromEntries([...readFileSync(file, 'utf8').matchAll(/^(\w+)=(.*)$/gm)].map(([, name, value]) => [name, value]))
 
-const configMap = (folder: string, { name, envs: [file] }: Kustomization['configMapGenerator'][number]): Resource => ({
-  ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: valuesOf(join(folder, file)) },
-})
+const configMap = (folder: string, generator: Kustomization['configMapGenerator'][number]): Resource => {
+  const data =
+    'envs' in generator
+      ? valuesOf(join(folder, generator.envs[0]))
+      : { [generator.files[0]]: readFileSync(join(folder, generator.files[0]), 'utf8') }
+  return { ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: generator.name }, data } }
+}
 
 /** The value with another one at the end of a path. */
 const withValue = (value: unknown, [key = '-', ...path]: readonly string[], operation: Operation): unknown => {
