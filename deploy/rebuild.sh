@@ -26,10 +26,11 @@ in_next() { sed --regexp-extended "s|/[^/?]+(\?.*)?\$|/$name\1|" "$1"; }
 
 chains=$(psql --command "SELECT string_agg(chain_id::text, ' ') FROM cursors" "$current")
 : "${chains:?the service has indexed no chain}"
-configured=$(docker compose run -T --rm --no-deps --entrypoint printenv worker CHAINS | tr -d ' \r') || configured=8453,56
+configured=$(docker compose run -T --rm --no-deps --entrypoint printenv worker CHAINS | tr -d ' \r') ||
+  configured=8453,56
 for chain in $chains; do
   case ,$configured, in *,"$chain",*) continue ;; esac
-  echo "the database $current has chain $chain, which CHAINS lacks: docs/operations/configure.md explains what to do" >&2
+  echo "the database $current has chain $chain, which CHAINS lacks: see docs/operations/configure.md" >&2
   exit 2
 done
 
@@ -79,8 +80,8 @@ on_next --rm --env PREVIOUS_DATABASE_URL_FILE=/run/secrets/database_url worker c
 trap '' HUP INT TERM
 go_on() {
   cat >&2 <<END
-$name has everything, and the switch is not complete. Start no worker on the database $current. Make sure that the URLs in
-$secrets/database_url and $secrets/api_database_url name $name, and run:
+$name has everything, and the switch is not complete. Start no worker on the database $current. Make sure that the URLs
+in $secrets/database_url and $secrets/api_database_url name $name, and run:
   docker compose up --detach --no-deps --force-recreate --no-build --wait worker
   deploy/rolling-upgrade.sh
 END

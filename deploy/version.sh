@@ -1,4 +1,4 @@
-# The version that the scripts start: VERSION of the environment or, as compose reads it, of .env. Its image has to exist.
+# The version that the scripts start: VERSION of the environment or, as compose reads it, of .env. Its image must exist.
 kept=$([ ! -f .env ] || sed --quiet 's/^VERSION=//p' .env)
 : "${VERSION:=$kept}"
 export VERSION="${VERSION:?write VERSION=TAG to .env, the tag of the image to start}"

@@ -364,7 +364,7 @@ test('PostgreSQL accepts the connections of all processes, at the largest number
   const pooled = instances * Number(pgbouncer.parameters.max_db_connections)
   const { API_POOL_SIZE } = environments.api.own.shape
   const { WORKER_POOL_SIZE } = environments.worker.own.shape
-  // docs/operations/scale.md: the pool of an API and one more; of a worker, two for each chain and one; of an engine one.
+  // docs/operations/scale.md: an API has its pool and one more, a worker two for each chain and one, an engine one.
   const connections = (apis: number, others: number): number =>
     apis * (API_POOL_SIZE.parse(undefined) + 1) + others * (WORKER_POOL_SIZE.parse(undefined) + 2 * 2 + 1 + 1)
   const [running, upgrading] = [connections(maxReplicas, 2), connections(maxReplicas + 1, 3)]
@@ -387,7 +387,7 @@ test('PostgreSQL is backed up to the store that a restore reads, of the same clu
     expect(oneOf(resources, kind).spec).toMatchObject({ cluster: { name } })
 })
 
-test('a restored cluster has another name and origin, and is otherwise as the first: backed up, pooled, and reached', () => {
+test('a restored cluster has another name and origin, and is otherwise as the first: backed up and reached', () => {
   const { resources: before } = overlays[0] ?? { resources: [] }
   const Cluster = z.looseObject({ bootstrap: z.unknown(), externalClusters: z.unknown().optional() })
   const [first, copy] = [oneOf(before, 'Cluster'), oneOf(restored, 'Cluster')]

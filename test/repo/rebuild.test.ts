@@ -95,6 +95,6 @@ test('a rebuild that fails starts the workers again, or after the switch of the 
   const { status, stderr } = rebuildUntil('--force-recreate')
   expect(status).toBe(1)
   expect(stderr).not.toContain('start worker')
-  expect(stderr).toMatch(/fx_third has everything, [^]*\n {2}deploy\/rolling-upgrade.sh\n$/)
+  expect(stderr).toMatch(/fx_third has everything, .*\n {2}deploy\/rolling-upgrade.sh\n$/s)
   expect(readFileSync(join(folder, 'deploy/secrets/database_url'), 'utf8')).toContain('/fx_third?')
 })

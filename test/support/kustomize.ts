@@ -12,7 +12,7 @@ export const Resource = z.strictObject({
 })
 export type Resource = z.output<typeof Resource>
 
-/** Operations of a JSON patch that `build` knows: `add` appends to a list or sets a key, `replace` changes a key that is there. */
+/** Operations of a JSON patch that `build` knows: `add` appends to a list or sets a key, `replace` changes a key. */
 const Operations = z.array(z.strictObject({ op: z.enum(['add', 'replace']), path: z.string(), value: z.unknown() }))
 type Operation = z.output<typeof Operations>[number]
 
