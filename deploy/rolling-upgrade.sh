@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# Replaces the running processes by those of $VERSION, one container after the other, so that every request is answered:
-#   VERSION=1.2.3 deploy/rolling-upgrade.sh
+# Replaces the running processes, or those of the services that it is given, by those of VERSION in .env and of the
+# settings as they are now, one container after the other, so that every request is answered:
+#   deploy/rolling-upgrade.sh [engine] [worker] [api]
 # The image has to exist, and `migrate` to have run. A balancer has to check /readyz more often than every DRAIN_MS. It
 # stops at the first replica that does not become healthy, and leaves the others of the service as they are.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-: "${VERSION:?the tag of the image to start}"
+. deploy/version.sh
 
-for service in engine worker api; do
+[ $# -gt 0 ] || set -- engine worker api
+for service; do
   for container in $(docker compose ps --quiet "$service"); do
     echo "$service: replaces ${container:0:12}"
     # SIGTERM: /readyz returns 503, and the process still answers for DRAIN_MS.

@@ -50,8 +50,7 @@ const PROFILE_WITHIN_MS = 3_000
 export const requireProfiles = async (chains: Iterable<Chain>): Promise<void> => {
   const late = () => unavailable('the diamond does not answer')
   const read = (chain: Chain) => withTimeout(() => profileFault(chain), { ms: PROFILE_WITHIN_MS, late })
-  const asked = [...chains].filter(({ deployment }) => deployment.profile === 'deployed')
-  const faults = await Promise.all(asked.map((chain) => read(chain).catch(() => null)))
+  const faults = await Promise.all([...chains].map((chain) => read(chain).catch(() => null)))
   const found = faults.filter((fault) => fault !== null)
   if (found.length > 0) throw new OperatorError(found.join(' '))
 }

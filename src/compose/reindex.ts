@@ -43,7 +43,7 @@ export const runReindex = async (flags: Flags): Promise<void> => {
       const isLeft = counts.some(({ wrong, extra }) => extra > 0 || (wrong > 0 && !isReplaced))
       if (lacksLogs)
         process.stdout.write(
-          '  The ledger lacks logs, whose rows stayed: repeat the command when /v1/status shows no ledger.\n',
+          '  The ledger lacks logs, whose rows stayed: repeat the command when /status shows no ledger.\n',
         )
       if (counts.some(({ extra }) => extra > 0))
         process.stdout.write(

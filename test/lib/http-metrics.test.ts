@@ -15,6 +15,8 @@ test('requests are counted by method, route and class of status, in the first bu
   observe({ ...get, status: 299, ms: 1 })
   observe({ ...get, method: 'POST', status: 503, ms: 1 })
   observe({ ...get, status: 'left', ms: 1 })
+  // Streams last as long as their clients want.
+  observe({ ...get, isStream: true, ms: 60_000 })
   for (const status of [304, 304, 200]) observe({ ...get, route: undefined, status, ms: 1 })
   const text = await metrics.metrics()
   const of = (method: string, status: string, route = '/v1/a') =>
@@ -45,21 +47,27 @@ test('each request ends once: with its status when it was answered, and as left 
     arrived()
     return new Promise(() => {})
   })
+  app.get('/v1/stream', (_, reply) => {
+    reply.header('content-type', 'text/event-stream; charset=utf-8').hijack()
+    reply.raw.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' }).end()
+  })
   app.get('/v1/:id', async (_, reply) => reply.code(202).send('yes'))
   await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = app.server.address() as AddressInfo
   expect((await fetch(`http://127.0.0.1:${port}/v1/7`)).status).toBe(202)
   expect((await fetch(`http://127.0.0.1:${port}/nothing`)).status).toBe(404)
+  expect((await fetch(`http://127.0.0.1:${port}/v1/stream`)).status).toBe(200)
   const leaving = request({ port, host: '127.0.0.1', path: '/v1/slow' })
   leaving.on('error', () => {})
   leaving.end()
   await isHere
   leaving.destroy()
-  await expect.poll(() => seen.length).toBe(3)
+  await expect.poll(() => seen.length).toBe(4)
   expect(seen).toEqual([
-    { method: 'GET', route: '/v1/:id', status: 202, ms: expect.any(Number) },
-    { method: 'GET', route: undefined, status: 404, ms: expect.any(Number) },
-    { method: 'GET', route: '/v1/slow', status: 'left', ms: expect.any(Number) },
+    { method: 'GET', route: '/v1/:id', status: 202, isStream: false, ms: expect.any(Number) },
+    { method: 'GET', route: undefined, status: 404, isStream: false, ms: expect.any(Number) },
+    { method: 'GET', route: '/v1/stream', status: 200, isStream: true, ms: expect.any(Number) },
+    { method: 'GET', route: '/v1/slow', status: 'left', isStream: false, ms: expect.any(Number) },
   ])
   await app.close()
 })

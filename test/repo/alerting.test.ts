@@ -35,7 +35,12 @@ const Alertmanager = z.object({
   route: z.object({
     receiver: z.string(),
     routes: z.array(
-      z.object({ matchers: z.tuple([z.string()]), receiver: z.string(), repeat_interval: z.string().optional() }),
+      z.object({
+        matchers: z.tuple([z.string()]),
+        receiver: z.string(),
+        group_interval: z.string().optional(),
+        repeat_interval: z.string().optional(),
+      }),
     ),
   }),
   inhibit_rules: z.array(
@@ -107,6 +112,24 @@ test.runIf(inject('form') === 'long' && isInstalled('promtool'))(
 test('the expected numbers of processes are those that compose.yml starts', () => {
   const started = ['api', 'worker', 'engine'].map((name) => [name, compose.services[name]?.deploy.replicas])
   expect(expectedReplicas(readYaml('deploy/prometheus/replicas.yml', z.unknown()))).toEqual(Object.fromEntries(started))
+})
+
+test('a process that uses most of the memory of its container raises an alert', () => {
+  const expr = alerts.find(({ alert }) => alert === 'MemoryGrows')?.expr ?? ''
+  const bounds = [...expr.matchAll(/\{job="(\w+)"\} > (\d+e6)/g)].map(
+    ([, job = '', bytes]) => [job, Number(bytes)] as const,
+  )
+  expect(bounds.map(([job]) => job)).toEqual(['api', 'worker', 'engine'])
+  for (const [job, bytes] of bounds) {
+    const limit = Number.parseInt(compose.services[job]?.deploy.resources.limits.memory ?? '', 10) * 2 ** 20
+    expect(bytes / limit, job).toBeCloseTo(0.85, 2)
+  }
+})
+
+test('the heartbeat is sent at every interval of its group', () => {
+  const [heartbeat] = alertmanager.route.routes.filter(({ receiver }) => receiver === 'heartbeat')
+  // Alertmanager leaves out what it sent less than `repeat_interval` ago, which is a moment after the interval began.
+  expect(heartbeat).toMatchObject({ group_interval: '1m', repeat_interval: '30s' })
 })
 
 test('Prometheus sends its alerts to the Alertmanager of compose.yml, whose receivers have a secret each', () => {

@@ -3,7 +3,11 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { delimiter, join, relative } from 'node:path'
 import { promisify } from 'node:util'
-import { PrometheusRule, ServiceMonitor } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1'
+import {
+  PodMonitor,
+  PrometheusRule,
+  ServiceMonitor,
+} from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1'
 import { Deployment } from 'kubernetes-models/apps/v1'
 import { HorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2'
 import { Job } from 'kubernetes-models/batch/v1'
@@ -31,27 +35,31 @@ const run = promisify(execFile)
 const folder = 'deploy/kubernetes'
 const overlay = (name: string, path: string) => ({ name, path, resources: build(path) })
 
-/** An overlay of an operator, next to which the manifests are. */
-const own = mkdtempSync(join(tmpdir(), 'fx-overlay-'))
-const fromOwn = (path: string): string => relative(own, join(folder, path))
-writeFileSync(
-  join(own, 'kustomization.yaml'),
-  `apiVersion: kustomize.config.k8s.io/v1beta1
+/** An overlay of an operator, next to which the manifests are: another overlay with more components and a file. */
+const ownOverlay = (base: string, ...components: readonly string[]): string => {
+  const own = mkdtempSync(join(tmpdir(), 'fx-overlay-'))
+  afterAll(() => rmSync(own, { recursive: true, force: true }))
+  const fromOwn = (path: string): string => relative(own, join(folder, path))
+  writeFileSync(
+    join(own, 'kustomization.yaml'),
+    `apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
-resources: [${fromOwn('overlays/managed')}]
-components: [${fromOwn('components/self-service')}]
+resources: [${fromOwn(base)}]
+components: [${components.map(fromOwn).join(', ')}]
+configMapGenerator: [{ name: fx-rates, files: [interest.json] }]
 `,
-)
-afterAll(() => rmSync(own, { recursive: true, force: true }))
+  )
+  writeFileSync(join(own, 'interest.json'), '{ "asOf": "2026-11-01", "source": "a bank", "rates": { "USD": 0.044 } }')
+  return own
+}
 
 const overlays = [
   overlay('self-contained', `${folder}/overlays/self-contained`),
   overlay('managed', `${folder}/overlays/managed`),
-  overlay('managed with self-service', own),
+  overlay('managed with more', ownOverlay('overlays/managed', 'components/self-service', 'components/rates')),
+  overlay('self-contained, restored', ownOverlay('overlays/self-contained', 'restore')),
 ]
-const restored = parseAllDocuments(readFileSync(`${folder}/restore/cluster.yaml`, 'utf8')).map((it) =>
-  Resource.parse(it.toJS()),
-)
+const restored = overlays.at(-1)?.resources ?? []
 const compose = readCompose()
 const page = readFileSync('docs/operations/kubernetes.md', 'utf8')
 
@@ -74,11 +82,14 @@ const Pod = z.object({
   terminationGracePeriodSeconds: z.number().default(30),
   securityContext: z.unknown(),
   containers: z.tuple([Container]),
-  volumes: z.tuple([
-    z.object({
-      secret: z.object({ secretName: z.string(), items: z.array(z.object({ key: z.string(), path: z.string() })) }),
-    }),
-  ]),
+  volumes: z.tuple(
+    [
+      z.object({
+        secret: z.object({ secretName: z.string(), items: z.array(z.object({ key: z.string(), path: z.string() })) }),
+      }),
+    ],
+    z.object({ configMap: z.object({ name: z.string() }) }),
+  ),
 })
 const Workload = z.object({
   replicas: z.int().optional(),
@@ -105,7 +116,7 @@ const unchecked = ['Cluster', 'Pooler', 'ScheduledBackup', 'ObjectStore', 'Redis
 
 const models: Readonly<Record<string, new (data: never) => { validate(): void }>> = {
   ...{ ConfigMap, Deployment, HorizontalPodAutoscaler, Job, Namespace, NetworkPolicy, PodDisruptionBudget },
-  ...{ PrometheusRule, Service, ServiceMonitor },
+  ...{ PodMonitor, PrometheusRule, Service, ServiceMonitor },
 }
 
 /** The value, whose fields call `seen` with their path when they are read. */
@@ -137,12 +148,12 @@ const unknownFields = ({ kind, ...resource }: Resource): string[] => {
 
 describe.each(overlays)('overlay $name', ({ path, resources }) => {
   const workloads = workloadsOf(resources)
-  const settings = z.record(z.string(), z.string()).parse(oneOf(resources, 'ConfigMap').data)
+  const settings = z.record(z.string(), z.string()).parse(oneOf(resources, 'ConfigMap', 'fx-settings').data)
 
   test.runIf(isInstalled('kubectl'))('kubectl builds the same resources, where it is installed', async () => {
     const { stdout } = await run('kubectl', ['kustomize', path])
-    const hashed = /fx-settings-[a-z0-9]{10}/g
-    const built = parseAllDocuments(stdout.replace(hashed, 'fx-settings')).map((it) => Resource.parse(it.toJS()))
+    const hashed = /(fx-settings|fx-rates)-[a-z0-9]{10}/g
+    const built = parseAllDocuments(stdout.replace(hashed, '$1')).map((it) => Resource.parse(it.toJS()))
     const byName = (all: readonly Resource[]) => new Map(all.map((it) => [`${it.kind} ${it.metadata.name}`, it]))
     expect(byName(resources)).toEqual(byName(built))
     expect(resources).toHaveLength(built.length)
@@ -165,7 +176,7 @@ describe.each(overlays)('overlay $name', ({ path, resources }) => {
       const [{ args, env }] = template.spec.containers
       expect(args).toEqual([process])
       const shape = shapeOf(commands.find(([command]) => command === process)?.[1] ?? environments.sandbox)
-      const given = env.map((it) => it.name.replace(/_FILE$/, ''))
+      const given = env.map((it) => (Object.hasOwn(shape, it.name) ? it.name : it.name.replace(/_FILE$/, '')))
       expect(Object.keys(shape), process).toEqual(expect.arrayContaining(given))
       const all = process === 'migrate' ? given : [...given, ...Object.keys(settings)]
       const needed = Object.entries(shape)
@@ -181,7 +192,7 @@ describe.each(overlays)('overlay $name', ({ path, resources }) => {
     for (const { name: process, template } of workloads) {
       const [{ env }] = template.spec.containers
       const [{ secret }] = template.spec.volumes
-      const read = env.filter((it) => it.name.endsWith('_FILE')).map(({ value }) => value)
+      const read = env.filter((it) => it.value.startsWith('/run/secrets/')).map(({ value }) => value)
       expect(read, process).toEqual(secret.items.map(({ key, path }) => (key === path ? `/run/secrets/${key}` : '')))
       // The page about Kubernetes writes each key.
       for (const { key } of secret.items) expect(page).toMatch(new RegExp(`--from-(file|literal)=${key}[ =\\\\]`))
@@ -240,9 +251,10 @@ describe.each(overlays)('overlay $name', ({ path, resources }) => {
   test('our image has a tag, and those of others a version', () => {
     const images = JSON.stringify(resources).match(/"image(Name)?":"[^"]+"/g) ?? []
     expect(images.length).toBeGreaterThanOrEqual(workloads.length)
-    for (const image of images) expect(image).toMatch(/:v?\d+\.\d+[\w.-]*"$/)
+    // The tag of ours is that of the release which the operator built.
+    for (const image of images) expect(image).toMatch(/:v?\d+\.\d+[\w.-]*"$|\/fx-protection-api:SET-ME"$/)
     const [, major] = /postgres:(\d+)/.exec(compose.services.postgres?.image ?? '') ?? []
-    for (const cluster of [...resources, ...restored].filter(({ kind }) => kind === 'Cluster'))
+    for (const cluster of resources.filter(({ kind }) => kind === 'Cluster'))
       expect(JSON.stringify(cluster.spec)).toContain(`/postgresql:${major}.`)
   })
 
@@ -326,7 +338,8 @@ test('integrators register webhooks by themselves only where an overlay has the 
   expect(given).toEqual([
     ['self-contained', false, false, false],
     ['managed', false, false, false],
-    ['managed with self-service', true, true, true],
+    ['managed with more', true, true, true],
+    ['self-contained, restored', false, false, false],
   ])
 })
 
@@ -345,16 +358,20 @@ test('PostgreSQL accepts the connections of all processes, at the largest number
   const Parameters = z.object({ parameters: z.record(z.string(), z.string()) })
   const { max_connections } = z.object({ postgresql: Parameters }).parse(oneOf(resources, 'Cluster').spec)
     .postgresql.parameters
-  const { default_pool_size } = z.object({ pgbouncer: Parameters }).parse(oneOf(resources, 'Pooler').spec)
-    .pgbouncer.parameters
+  const { instances, pgbouncer } = z
+    .object({ instances: z.int(), pgbouncer: Parameters })
+    .parse(oneOf(resources, 'Pooler').spec)
+  const pooled = instances * Number(pgbouncer.parameters.max_db_connections)
   const { API_POOL_SIZE } = environments.api.own.shape
   const { WORKER_POOL_SIZE } = environments.worker.own.shape
-  // docs/operations/scale.md: the pool of an API and one more; of a worker, two for each chain and one. An engine has few.
-  const apis = maxReplicas * (API_POOL_SIZE.parse(undefined) + 1)
-  const workers = 2 * (WORKER_POOL_SIZE.parse(undefined) + 2 * 2 + 1)
-  expect(apis + workers + 2 * 5).toBeLessThanOrEqual(Number(default_pool_size))
-  // A pooler may have to serve all of them. Replication and the operator need some more.
-  expect(Number(default_pool_size) + 20).toBeLessThanOrEqual(Number(max_connections))
+  // docs/operations/scale.md: an API has its pool and one more, a worker two for each chain and one, an engine one.
+  const connections = (apis: number, others: number): number =>
+    apis * (API_POOL_SIZE.parse(undefined) + 1) + others * (WORKER_POOL_SIZE.parse(undefined) + 2 * 2 + 1 + 1)
+  const [running, upgrading] = [connections(maxReplicas, 2), connections(maxReplicas + 1, 3)]
+  expect(page).toContain(`need up to ${running} connections, and ${upgrading} during an upgrade`)
+  // The pooler serves all of them. Replication and the operator need some more.
+  expect(upgrading).toBeLessThanOrEqual(pooled)
+  expect(pooled + 20).toBeLessThanOrEqual(Number(max_connections))
 })
 
 test('PostgreSQL is backed up to the store that a restore reads, of the same cluster', () => {
@@ -368,17 +385,35 @@ test('PostgreSQL is backed up to the store that a restore reads, of the same clu
   const { name } = cluster.metadata
   for (const kind of ['ScheduledBackup', 'Pooler'])
     expect(oneOf(resources, kind).spec).toMatchObject({ cluster: { name } })
-  const [copy] = restored
-  expect(copy?.metadata.name).not.toBe(name)
-  expect(copy?.spec).toMatchObject({
-    bootstrap: { recovery: { source: name, database: 'fx', owner: 'fx' } },
-    externalClusters: [{ name, plugin: { parameters: { barmanObjectName: store, serverName: name } } }],
-  })
+})
+
+test('a restored cluster has another name and origin, and is otherwise as the first: backed up and reached', () => {
+  const { resources: before } = overlays[0] ?? { resources: [] }
+  const Cluster = z.looseObject({ bootstrap: z.unknown(), externalClusters: z.unknown().optional() })
+  const [first, copy] = [oneOf(before, 'Cluster'), oneOf(restored, 'Cluster')]
+  const { name } = copy.metadata
+  const { bootstrap, externalClusters, ...rest } = Cluster.parse(copy.spec)
+  expect(name).not.toBe(first.metadata.name)
+  expect({ ...rest, bootstrap: null }).toEqual({ ...Cluster.parse(first.spec), bootstrap: null })
+  const store = oneOf(restored, 'ObjectStore').metadata.name
+  expect(bootstrap).toMatchObject({ recovery: { source: 'backups', database: 'fx', owner: 'fx' } })
+  const parameters = { barmanObjectName: store, serverName: first.metadata.name }
+  expect(externalClusters).toMatchObject([{ name: 'backups', plugin: { parameters } }])
+  for (const kind of ['ScheduledBackup', 'Pooler'])
+    expect(oneOf(restored, kind).spec).toMatchObject({ cluster: { name } })
+  // No policy names a cluster, so those of any name are reached.
+  const policies = JSON.stringify(restored.filter(({ kind }) => kind === 'NetworkPolicy'))
+  expect(policies).not.toContain(`"cnpg.io/cluster":`)
+  expect(policies).toContain('"key":"cnpg.io/cluster","operator":"Exists"')
+  // The procedure applies them alone, before the processes.
+  const labels = { 'app.kubernetes.io/component': 'postgres' }
+  for (const kind of ['Cluster', 'ObjectStore', 'Pooler', 'ScheduledBackup'])
+    expect(oneOf(restored, kind).metadata).toMatchObject({ labels })
 })
 
 test('the settings of an overlay are valid once the addresses are filled in', () => {
   for (const { resources } of overlays) {
-    const given = z.record(z.string(), z.string()).parse(oneOf(resources, 'ConfigMap').data)
+    const given = z.record(z.string(), z.string()).parse(oneOf(resources, 'ConfigMap', 'fx-settings').data)
     expect(load(environments.engine, given)).toMatchObject({ NODE_ENV: 'production' })
   }
 })

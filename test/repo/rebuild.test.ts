@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -7,16 +7,15 @@ import { afterAll, expect, test } from 'vitest'
 const folder = mkdtempSync(join(tmpdir(), 'fx-rebuild-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-cpSync('deploy/rebuild.sh', join(folder, 'deploy/rebuild.sh'))
+for (const script of ['rebuild.sh', 'rolling-upgrade.sh', 'version.sh'])
+  cpSync(join('deploy', script), join(folder, 'deploy', script))
 mkdirSync(join(folder, 'deploy/secrets'))
-writeFileSync(
-  join(folder, 'deploy/secrets/database_url'),
-  'postgres://fx:password@postgres:5432/fx_next?sslmode=disable',
-)
+for (const secret of ['database_url', 'api_database_url'])
+  writeFileSync(join(folder, 'deploy/secrets', secret), 'postgres://fx:password@postgres:5432/fx_next?sslmode=disable')
 
-/** Docker is a function that fails: a rebuild that is not refused ends there. */
-const rebuild = (name: string, env: NodeJS.ProcessEnv) => {
-  const script = `docker() { echo docker >&2; exit 3; }; export -f docker; bash deploy/rebuild.sh ${name}`
+/** Docker is a function that fails: what is not refused ends there. */
+const run = (command: string, env: NodeJS.ProcessEnv) => {
+  const script = `docker() { echo docker >&2; exit 3; }; export -f docker; bash deploy/${command}`
   const { status, stderr } = spawnSync('bash', ['-c', script], {
     cwd: folder,
     env: { PATH: process.env.PATH, ...env },
@@ -27,12 +26,75 @@ const rebuild = (name: string, env: NodeJS.ProcessEnv) => {
 }
 
 test('a rebuild is refused without a version, with a name that PostgreSQL would change, and in the database in use', () => {
-  expect(rebuild('fx_third', {})).toEqual({ status: 1, stderr: expect.stringContaining('VERSION: the tag') })
+  expect(run('rebuild.sh fx_third', {})).toEqual({ status: 1, stderr: expect.stringContaining('VERSION: write') })
   const given = { VERSION: '1.2.3' }
-  expect(rebuild('Fx', given)).toEqual({ status: 2, stderr: expect.stringContaining('expected lower-case letters') })
-  expect(rebuild('fx_next', given)).toEqual({
+  expect(run('rebuild.sh Fx', given)).toEqual({ status: 2, stderr: expect.stringContaining('expected lower-case') })
+  expect(run('rebuild.sh fx_next', given)).toEqual({
     status: 2,
     stderr: 'the service uses the database fx_next: choose another name\n',
   })
-  expect(rebuild('fx_third', given)).toEqual({ status: 3, stderr: expect.stringMatching(/^docker\n/) })
+  expect(run('rebuild.sh fx_third', given)).toEqual({ status: 3, stderr: expect.stringMatching(/docker\n$/) })
+})
+
+test('scripts take the version that compose reads from .env, and warn of another one', () => {
+  expect(run('rolling-upgrade.sh', {})).toEqual({ status: 1, stderr: expect.stringContaining('VERSION: write') })
+  const advice = 'write VERSION=1.2.3 to .env: other commands of compose start'
+  const given = { VERSION: '1.2.3' }
+  expect(run('rolling-upgrade.sh', given)).toMatchObject({
+    status: 3,
+    stderr: expect.stringContaining(`${advice} latest`),
+  })
+  writeFileSync(join(folder, '.env'), 'API_PORTS=3000\nVERSION=1.2.2\n')
+  expect(run('rolling-upgrade.sh', given)).toMatchObject({
+    status: 3,
+    stderr: expect.stringContaining(`${advice} 1.2.2`),
+  })
+  expect(run('rolling-upgrade.sh', {})).toEqual({ status: 3, stderr: expect.stringMatching(/^(docker\n)+$/) })
+})
+
+test('an upgrade stops nothing while the image of the version does not exist', () => {
+  const script = `docker() {
+    echo "docker $*" >&2
+    case $* in "compose config --images engine worker api") echo fx:1 ;; "image inspect fx:1") return 1 ;; esac
+  }; export -f docker; bash deploy/rolling-upgrade.sh`
+  const { status, stderr } = spawnSync('bash', ['-c', script], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, VERSION: '1' },
+    encoding: 'utf8',
+  })
+  expect(status).toBe(1)
+  expect(stderr).toMatch(/docker image inspect fx:1\n$/)
+})
+
+/** A rebuild on databases of chain 56 that is complete at once. Docker fails at the call that contains `failing`. */
+const rebuildUntil = (failing: string, chains = '8453,56') => {
+  const script = `docker() {
+    echo "docker $*" >&2
+    case $* in *"$FAILING"*) return 1 ;;
+      *"string_agg(chain_id::text, ' ') FROM cursors fx_next") echo 56 ;;
+      *printenv*) echo "$CHAINS" ;;
+      *"SELECT count(*) FROM (VALUES"*) echo 0 ;;
+    esac
+  }; export -f docker; bash deploy/rebuild.sh fx_third`
+  const { status, stderr } = spawnSync('bash', ['-c', script], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, VERSION: '1', CHAINS: chains, FAILING: failing },
+    encoding: 'utf8',
+  })
+  return { status, stderr }
+}
+
+test('a rebuild that fails starts the workers again, or after the switch of the data prints what is left to do', () => {
+  const other = rebuildUntil('createdb', '8453')
+  expect(other).toEqual({ status: 2, stderr: expect.stringContaining('has chain 56, which CHAINS lacks') })
+  for (const failing of ['stop worker', 'stop --time 30', 'worker carry']) {
+    const { status, stderr } = rebuildUntil(failing)
+    expect(status, failing).toBe(1)
+    expect(stderr).toMatch(/docker compose start worker\nnothing was switched; /)
+  }
+  const { status, stderr } = rebuildUntil('--force-recreate')
+  expect(status).toBe(1)
+  expect(stderr).not.toContain('start worker')
+  expect(stderr).toMatch(/fx_third has everything, .*\n {2}deploy\/rolling-upgrade.sh\n$/s)
+  expect(readFileSync(join(folder, 'deploy/secrets/database_url'), 'utf8')).toContain('/fx_third?')
 })

@@ -12,13 +12,17 @@ export const Resource = z.strictObject({
 })
 export type Resource = z.output<typeof Resource>
 
-/** Operations of a JSON patch that `build` knows: those that append to a list. */
-const Appends = z.array(z.strictObject({ op: z.literal('add'), path: z.string().endsWith('/-'), value: z.unknown() }))
-type Appends = z.output<typeof Appends>
+/** Operations of a JSON patch that `build` knows: `add` appends to a list or sets a key, `replace` changes a key. */
+const Operations = z.array(z.strictObject({ op: z.enum(['add', 'replace']), path: z.string(), value: z.unknown() }))
+type Operation = z.output<typeof Operations>[number]
 
 const Patch = z.union([
   z.strictObject({ path: z.string() }),
-  z.strictObject({ target: z.strictObject({ kind: z.string(), name: z.string() }), patch: z.string() }),
+  z.strictObject({
+    target: z.strictObject({ kind: z.string(), name: z.string() }),
+    options: z.strictObject({ allowNameChange: z.literal(true) }).optional(),
+    patch: z.string(),
+  }),
 ])
 type Patch = z.output<typeof Patch>
 
@@ -31,7 +35,14 @@ const Kustomization = z.strictObject({
   components: z.array(z.string()).default([]),
   patches: z.array(Patch).default([]),
   images: z.array(z.strictObject({ name: z.string(), newName: z.string(), newTag: z.string() })).default([]),
-  configMapGenerator: z.array(z.strictObject({ name: z.string(), envs: z.tuple([z.string()]) })).default([]),
+  configMapGenerator: z
+    .array(
+      z.union([
+        z.strictObject({ name: z.string(), envs: z.tuple([z.string()]) }),
+        z.strictObject({ name: z.string(), files: z.tuple([z.string()]) }),
+      ]),
+    )
+    .default([]),
 })
 type Kustomization = z.output<typeof Kustomization>
 
@@ -51,25 +62,27 @@ const resourcesOf = (file: string): Resource[] =>
 const valuesOf = (file: string): Record<string, string> =>
   Object.fromEntries([...readFileSync(file, 'utf8').matchAll(/^(\w+)=(.*)$/gm)].map(([, name, value]) => [name, value]))
 
-const configMap = (folder: string, { name, envs: [file] }: Kustomization['configMapGenerator'][number]): Resource => ({
-  ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: valuesOf(join(folder, file)) },
-})
-
-/** The value with another one at the end of the list to which a path leads. */
-const appended = (value: unknown, [key = '-', ...path]: readonly string[], last: unknown): unknown => {
-  if (Array.isArray(value))
-    return key === '-' ? [...value, last] : value.with(Number(key), appended(value[Number(key)], path, last))
-  if (!isMap(value) || !Object.hasOwn(value, key)) throw new Error(`no ${key} to append to`)
-  return { ...value, [key]: appended(value[key], path, last) }
+const configMap = (folder: string, generator: Kustomization['configMapGenerator'][number]): Resource => {
+  const data =
+    'envs' in generator
+      ? valuesOf(join(folder, generator.envs[0]))
+      : { [generator.files[0]]: readFileSync(join(folder, generator.files[0]), 'utf8') }
+  return { ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: generator.name }, data } }
 }
 
-const withAppends = (resource: Resource, appends: Appends): Resource =>
-  Resource.parse(
-    appends.reduce<unknown>(
-      (value, { path, value: last }) => appended(value, path.split('/').slice(1), last),
-      resource,
-    ),
-  )
+/** The value with another one at the end of a path. */
+const withValue = (value: unknown, [key = '-', ...path]: readonly string[], operation: Operation): unknown => {
+  const { op, value: given } = operation
+  const inner = (old: unknown): unknown => (path.length === 0 ? given : withValue(old, path, operation))
+  if (Array.isArray(value))
+    return key === '-' && op === 'add' ? [...value, given] : value.with(Number(key), inner(value[Number(key)]))
+  if (!isMap(value) || !(Object.hasOwn(value, key) || (op === 'add' && path.length === 0)))
+    throw new Error(`no ${key} to ${op}`)
+  return { ...value, [key]: inner(value[key]) }
+}
+
+const withOperations = (resource: Resource, operations: readonly Operation[]): Resource =>
+  Resource.parse(operations.reduce<unknown>((value, it) => withValue(value, it.path.split('/').slice(1), it), resource))
 
 /** The resources with a change of one of them. It throws when it is of none of them. */
 const changed = (
@@ -88,7 +101,7 @@ const patched = (folder: string, resources: readonly Resource[], patch: Patch): 
         (all, it) => changed(all, { kind: it.kind, name: it.metadata.name }, (old) => Resource.parse(merge(old, it))),
         [...resources],
       )
-    : changed(resources, patch.target, (it) => withAppends(it, Appends.parse(parse(patch.patch))))
+    : changed(resources, patch.target, (it) => withOperations(it, Operations.parse(parse(patch.patch))))
 
 const inNamespace = (resource: Resource, namespace: string | undefined): Resource =>
   namespace === undefined || resource.kind === 'Namespace'

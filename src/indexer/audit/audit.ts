@@ -219,9 +219,7 @@ const remarks = (
       : [`no node has the logs of ${open.unconfirmed} rows: add a node that keeps all logs to RPC_URLS_${chainId}`]),
     ...(open.unread === 0
       ? []
-      : [
-          'the ledger of blocks whose logs are still to be read: wait until /v1/status shows none, and repeat the audit',
-        ]),
+      : ['the ledger of blocks whose logs are still to be read: wait until /status shows none, and repeat the audit']),
   ]
   return { notCompared, unconfirmed }
 }

@@ -12,6 +12,8 @@ export type Ended = {
   /** The template of the route and not the URL; undefined for a URL without a route. */
   readonly route: string | undefined
   readonly status: number | 'left'
+  /** Whether it was answered with a stream, which lasts as long as its client wants. */
+  readonly isStream?: boolean
   readonly ms: number
 }
 
@@ -19,7 +21,7 @@ export type Ended = {
 export const createRequestMetrics = (metrics: Metrics): ((ended: Ended) => void) => {
   const durations = new Histogram({
     name: 'fx_http_request_duration_seconds',
-    help: 'Duration of requests until the response ended or the client left (status left); streams count at their end',
+    help: 'Duration of requests until the response ended or the client left (status left), without streams',
     labelNames: ['method', 'route', 'status'],
     buckets: DURATIONS,
     registers: [metrics],
@@ -30,7 +32,8 @@ export const createRequestMetrics = (metrics: Metrics): ((ended: Ended) => void)
     registers: [metrics],
   })
   // All URLs without a route are one series, so that clients cannot create series.
-  return ({ method, route = 'unknown', status, ms }) => {
+  return ({ method, route = 'unknown', status, isStream = false, ms }) => {
+    if (isStream) return
     durations.observe({ method, route, status: status === 'left' ? status : statusOf(status) }, ms / 1_000)
     if (status === 304) notModified.inc()
   }
@@ -47,10 +50,9 @@ export const onEnd = (app: FastifyInstance, ended: (it: Ended, request: FastifyR
     // A client that leaves gets no response, but its request counts: clients leave the slowest ones.
     raw.once('close', () => {
       const { method, routeOptions } = request
-      ended(
-        { method, route: routeOptions.url, status: isSent ? raw.statusCode : 'left', ms: reply.elapsedTime },
-        request,
-      )
+      const status = isSent ? raw.statusCode : 'left'
+      const isStream = String(reply.getHeader('content-type')).startsWith('text/event-stream')
+      ended({ method, route: routeOptions.url, status, isStream, ms: reply.elapsedTime }, request)
     })
     done()
   })

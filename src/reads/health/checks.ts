@@ -35,10 +35,12 @@ const lacked = lackedSelectors(profiles.deployed).map(({ facet }) => facet)
 export const profileFault = async (chain: Chain): Promise<string | null> => {
   const { chainId, deployment } = chain
   const facets = await chain.pinned((block) => chain.readAt(block, lacked))
-  const isReference = facets.every((facet) => facet.ok && facet.value !== zeroAddress)
-  return isReference && deployment.profile === 'deployed'
-    ? `PROFILE_${chainId} is deployed, but the diamond has ${profiles.deployed.mayLack.join(', ')}, as the profile reference has: capacities would be wrong. Set PROFILE_${chainId}=reference.`
-    : null
+  // What is no diamond is the fault of another check.
+  if (facets.some(({ ok }) => !ok)) return null
+  const kind = facets.every((facet) => facet.ok && facet.value !== zeroAddress) ? 'reference' : 'deployed'
+  if (kind === deployment.profile) return null
+  const has = kind === 'reference' ? 'has' : 'does not have all of'
+  return `PROFILE_${chainId} is ${deployment.profile}, but the diamond ${has} ${profiles.deployed.mayLack.join(', ')}, as the profile reference has: capacities would be wrong. Set PROFILE_${chainId}=${kind}.`
 }
 
 /**
