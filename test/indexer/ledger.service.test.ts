@@ -439,7 +439,28 @@ describe('the audit of the ledger', () => {
     const since = await database.run(newestChange)
     await audit()
     const found = ['event 3 activity', 'protocol activity', ofWallet(await creatorOf(3))]
-    expect(await fedSince(since)).toEqual(found)
+    // The event has other rates, too, which its owner sees.
+    expect(await fedSince(since)).toEqual([...found, expect.stringMatching(/^wallet 0x\w{40}$/)])
+  })
+
+  test('stores what follows from the logs of repaired rows: settlements, fee rates and what to read again', async () => {
+    const kept = {
+      settlement_logs: 'SELECT * FROM settlement_logs ORDER BY event_id, block_number',
+      fee_rates: 'SELECT * FROM fee_rates ORDER BY block_number, log_index',
+    }
+    const stored = async () => Promise.all(Object.values(kept).map((statement) => rowsOf(database, statement)))
+    const before = await stored()
+    expect(before.map(({ length }) => length > 0)).toEqual([true, true])
+    for (const table of Object.keys(kept)) await rowsOf(database, `DELETE FROM ${table}`)
+    await rowsOf(database, 'DELETE FROM refresh_queue')
+    await audit()
+    // Rows that equal their logs are not made again.
+    expect(await stored()).toEqual([[], []])
+    await rowsOf(database, 'DELETE FROM ledger')
+    await audit()
+    expect(await stored()).toEqual(before)
+    const queued = await rowsOf(database, 'SELECT DISTINCT subject FROM refresh_queue ORDER BY subject')
+    expect(queued.map(({ subject }) => subject)).toEqual(['chain', 'deposit', 'event', 'position'])
   })
 
   test('goes on where it ended, begins again after the last block, and repairs nothing of a single answer', async () => {

@@ -4,6 +4,7 @@ import { getBlock } from '../../chain/rpc/requests.ts'
 import { getWholeReceipt } from '../../chain/rpc/transactions.ts'
 import {
   ledgerEnd,
+  type Meanings,
   nextLedgerBlock,
   readLedgerPart,
   type StoredLedgerRow,
@@ -60,7 +61,7 @@ const isDiamond = ({ deployment }: Chain, address: string): boolean =>
 /** A difference, and the row as its log is; null for a row without a log. */
 type LedgerDifference = { readonly text: string; readonly row: LedgerRow | null }
 
-type ComparedPart = {
+type ComparedPart = Meanings & {
   readonly cursor: StoredBlock
   /** The first block after the part; null after the last one. */
   readonly next: bigint | null
@@ -120,6 +121,7 @@ export const compareLedger = async ({ chain, database }: Deps, from: bigint): Pr
     cursor,
     next: upTo >= cursor.number ? null : upTo + 1n,
     rows: onChain.length,
+    ...{ hints: range.hints, fees: range.fees },
     found,
     differences: found.map(({ text }) => text),
     isPartial: unread.some((gap) => gap.from <= upTo && gap.to >= from),
@@ -146,11 +148,10 @@ export const auditLedger = async ({ chain, database, log }: Deps & { readonly lo
     const found = first.found.filter(({ text }) => confirmed.has(text))
     const repairs = new Map(found.flatMap(({ row }) => (row === null ? [] : [[keyOf(row), row] as const])))
     const differences = found.map(({ text }) => text)
+    const isRepaired = (log: Pick<LedgerRow, 'blockNumber' | 'logIndex'>): boolean => repairs.has(keyOf(log))
     await saveLedgerPart(database, chainId, first.cursor, {
-      next: first.next ?? 0n,
-      compared: first.rows,
-      repairs: [...repairs.values()],
-      differences,
+      ...{ next: first.next ?? 0n, compared: first.rows, repairs: [...repairs.values()], differences },
+      ...{ hints: first.hints.filter(isRepaired), fees: first.fees.filter(isRepaired) },
     })
     for (const { text, row } of found)
       log.error({ chainId, difference: text, repaired: row !== null }, 'the ledger differs from the chain')

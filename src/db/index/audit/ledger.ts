@@ -1,15 +1,20 @@
 import { and, asc, between, eq, ne, sql } from 'drizzle-orm'
+import type { FeeLog, Hint } from '../../../protocol/abi/logs.ts'
 import type { ChainId } from '../../../protocol/chains.ts'
 import { announce } from '../../changes/changes.ts'
-import { union } from '../../changes/scopes.ts'
-import type { Database } from '../../pool.ts'
+import { settlementsScope, type Touched, touchedByEvents, touching, union } from '../../changes/scopes.ts'
+import type { Database, Handle } from '../../pool.ts'
 import { logGaps } from '../../schema/index-state.ts'
 import { ledger } from '../../schema/ledger.ts'
 import * as work from '../../schema/work.ts'
 import type { StoredBlock } from '../../stored.ts'
+import { insertFees, judgeFees } from '../fees.ts'
+import { idsIn, writeHints } from '../hints.ts'
 import { completeRows, type LedgerRow, newsIn, numberRows, putLedger, storedRows, touchedByRows } from '../ledger.ts'
 import { holdAnchor, readCursor } from '../progress.ts'
 import { lockRefreshQueue } from '../refresh-queue.ts'
+import { fillSettlements } from '../settlements.ts'
+import type { Dated } from '../write.ts'
 
 /** A row of the ledger as it is stored. */
 export type StoredLedgerRow = Readonly<typeof ledger.$inferSelect>
@@ -59,9 +64,19 @@ export const nextLedgerBlock = (database: Pick<Database, 'run'>, chainId: ChainI
     return row?.next ?? 0n
   })
 
+/** What logs mean to the rest of the index: what to read again, settlements among it, and fee rates. */
+export type Meanings = { readonly hints: readonly Hint[]; readonly fees: readonly Dated<FeeLog>[] }
+
+/** What logs of rates, in the order of the chain, touch that were missing: the events above the first of them. */
+const touchedByFees = async (handle: Handle, chainId: ChainId, [first]: Meanings['fees']): Promise<Touched[]> => {
+  if (first === undefined) return []
+  const isAbove = sql`events.block_number >= ${first.blockNumber}::bigint`
+  return [await judgeFees(handle, chainId), await touchedByEvents(handle, chainId, isAbove)]
+}
+
 /**
- * Stores the findings in a part of the ledger: moves the audit on, and makes rows what their logs are. `cursor` must be
- * on the chain of the index: throws AnchorLost after a rollback of it.
+ * Stores the findings in a part of the ledger: moves the audit on, makes rows what their logs are, and stores what
+ * follows from these logs. `cursor` must be on the chain of the index: throws AnchorLost after a rollback of it.
  */
 export const saveLedgerPart = (
   database: Pick<Database, 'transaction'>,
@@ -72,12 +87,12 @@ export const saveLedgerPart = (
     readonly compared: number
     readonly repairs: readonly LedgerRow[]
     readonly differences: readonly string[]
-  },
+  } & Meanings,
 ): Promise<void> =>
   database.transaction(async (handle) => {
     await lockRefreshQueue(handle, chainId)
     await holdAnchor(handle, chainId, cursor)
-    const { next, compared, repairs, differences } = found
+    const { next, compared, repairs, differences, hints, fees } = found
     const { audits } = work
     await handle
       .update(audits)
@@ -96,7 +111,14 @@ export const saveLedgerPart = (
     // A wrong row leaves the activity of the wallet and the event that it named.
     const wrong = await touchedByRows(handle, chainId, await storedRows(handle, chainId, repairs))
     const added = await putLedger(handle, chainId, repairs)
-    const all = union([wrong, await touchedByRows(handle, chainId, repairs)])
+    await insertFees(handle, chainId, fees)
+    await writeHints(handle, chainId, hints, null)
+    const isFilled = (await fillSettlements(handle, chainId, idsIn(hints, 'event'))) > 0
+    const all = union([
+      ...[wrong, await touchedByRows(handle, chainId, repairs)],
+      ...(isFilled ? [touching(settlementsScope)] : []),
+      ...(await touchedByFees(handle, chainId, fees)),
+    ])
     const news = newsIn(added, all)
     await numberRows(handle, chainId, news, await announce(handle, chainId, all, news.length))
   })
