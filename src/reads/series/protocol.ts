@@ -10,13 +10,12 @@ import { protocolFigures, type Sum, type Totals } from './protocol-figures.ts'
 import type { Point } from './records.ts'
 import {
   answer,
-  type End,
-  endOf,
+  endsOf,
   figuresOf,
   type Series,
   type SeriesQuery,
   type SeriesSources,
-  startOf,
+  startOfAll,
   tokenOf,
 } from './series.ts'
 import { atMostPoints, type Interval, timesOf } from './times.ts'
@@ -70,22 +69,20 @@ export const protocolSeries = async (
   const { interval = 'day', from, to } = query
   const chains = chainsOf(query.chainId)
   for (const name of ['from', 'to'] as const) requireOneChain(name, query[name], chains)
+  const ends = await endsOf(sources, chains, to)
+  const asked = await startOfAll(sources, from, ends)
   const rows: Point[] = []
-  const ends: { readonly chainId: ChainId; readonly block: End['block'] }[] = []
   let first: bigint | null = null
-  for (const chainId of chains) {
-    const end = await endOf(sources, chainId, to)
-    const { block } = end
-    ends.push({ chainId, block })
-    const asked = from === undefined ? 0n : await startOf(sources, chainId, from, end)
+  for (const [chainId, { block, second }] of ends) {
     const days = await sources.lists.totals.daysUpTo(chainId, block)
     if (days === null)
       throw unavailable(`the ledger of chain ${chainId} is not complete or not summed yet: see /status`)
     const [earliest] = days
     if (earliest === undefined) continue
     const begin = max(asked, BigInt(earliest.day) * DAY)
+    if (begin > second) continue
     first = first === null ? begin : min(first, begin)
-    const times = timesOf(interval, begin, end.second)
+    const times = timesOf(interval, begin, second)
     for (const { token, points } of totalsOf(chainId, days, times)) {
       const shown = await tokenOf(sources, chainId, token)
       for (const { time, of } of points)
@@ -94,5 +91,6 @@ export const protocolSeries = async (
       await breathe()
     }
   }
-  return answer(query, rows, first ?? 0n, ends)
+  const blocks = [...ends].map(([chainId, { block }]) => ({ chainId, block }))
+  return answer(query, rows, first ?? 0n, blocks)
 }

@@ -30,10 +30,10 @@ export type SeriesSources = ListSources & Pick<ReadSources, 'queries'>
 export type Series = { readonly rows: readonly Point[]; readonly meta: SeriesMeta; readonly freshness: Freshness }
 
 /** The last block of a series, and its last second: that of `to`, which may be after the block. */
-export type End = { readonly block: Block; readonly second: bigint }
+type End = { readonly block: Block; readonly second: bigint }
 
 /** The end of a series: `to`, or the newest indexed block without it and for a time in the future. */
-export const endOf = async (sources: ListSources, chainId: ChainId, to: Moment | undefined): Promise<End> => {
+const endOf = async (sources: ListSources, chainId: ChainId, to: Moment | undefined): Promise<End> => {
   const now = Date.now()
   const { tip } = await sources.history.around(chainId, { block: 0n })
   if (tip === null) throw unavailable(`chain ${chainId} is not indexed yet`)
@@ -44,15 +44,28 @@ export const endOf = async (sources: ListSources, chainId: ChainId, to: Moment |
 }
 
 /** The first second of a series that `from` asks for. Throws `validation_error` when it is after the last one. */
-export const startOf = async (
-  sources: ListSources,
-  chainId: ChainId,
-  from: Moment,
-  { second }: End,
-): Promise<bigint> => {
+const startOf = async (sources: ListSources, chainId: ChainId, from: Moment, { second }: End): Promise<bigint> => {
   const first = 'block' in from ? (await blockAt(sources, chainId, from, { field: 'from' })).timestamp : from.seconds
   if (first > second) throw invalidField('from', 'expected a moment before to, and before the newest indexed block')
   return first
+}
+
+/** The end of the series of each chain. */
+export const endsOf = async (
+  sources: ListSources,
+  chainIds: readonly ChainId[],
+  to: Moment | undefined,
+): Promise<ReadonlyMap<ChainId, End>> =>
+  new Map(await Promise.all(chainIds.map(async (id) => [id, await endOf(sources, id, to)] as const)))
+
+/** The first second of the series of several chains, 0 without `from`: it may be after the end of all but the last one. */
+export const startOfAll = async (
+  sources: ListSources,
+  from: Moment | undefined,
+  ends: ReadonlyMap<ChainId, End>,
+): Promise<bigint> => {
+  const [last] = [...ends].sort(([, a], [, b]) => (a.second > b.second ? -1 : 1))
+  return from === undefined || last === undefined ? 0n : startOf(sources, last[0], from, last[1])
 }
 
 export const tokenOf = async (

@@ -14,7 +14,7 @@ import { chainsOf } from '../lists/resource.ts'
 import type { ListSources } from '../lists/sources.ts'
 import { addHoldings, type KindHolding, walletFigures } from './figures.ts'
 import type { Point } from './records.ts'
-import { answer, endOf, figuresOf, type Series, type SeriesQuery, startOf, tokenOf } from './series.ts'
+import { answer, endsOf, figuresOf, type Series, type SeriesQuery, startOfAll, tokenOf } from './series.ts'
 import { atMostPoints, type Interval, timesOf } from './times.ts'
 
 /** Most events of a wallet whose past one series reads, and most figures that it is made of. */
@@ -98,13 +98,12 @@ export const walletSeries = async (
   const { interval = 'day' } = query
   const chains = chainsOf(query.chainId)
   for (const name of ['from', 'to'] as const) requireOneChain(name, query[name], chains)
-  const ends = new Map(await Promise.all(chains.map(async (id) => [id, await endOf(sources, id, query.to)] as const)))
+  const ends = await endsOf(sources, chains, query.to)
   const blocks = new Map([...ends].map(([id, { block }]) => [id, block]))
   const held = await heldBy(sources, wallet, blocks)
   const entities = held.flatMap(({ holdings }) => holdings)
   const created = entities.map(({ holding }) => BigInt(holding.row.blockTimestamp)).reduce(min, MAX_TIME)
-  const [last] = [...ends].sort(([, a], [, b]) => (a.second > b.second ? -1 : 1))
-  const asked = query.from && last !== undefined ? await startOf(sources, last[0], query.from, last[1]) : 0n
+  const asked = await startOfAll(sources, query.from, ends)
   const from = max(asked, created)
   const times = new Map(
     [...ends].map(([chainId, { second }]) => [chainId, from > second ? [] : timesOf(interval, from, second)]),
