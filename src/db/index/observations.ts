@@ -29,8 +29,8 @@ export type Observations = { readonly [K in Kind as Plural<K>]: readonly EntityV
 
 /**
  * Stores observations at `block`. An older block never replaces a newer one. When the premiums or the settlement of an
- * event changed, requests a refresh of its deposits, and after a settlement also of its positions: they changed with it,
- * even if no log reports that. Completes `requests`, which these observations were made for. Returns true for an
+ * event changed, requests a refresh of its deposits, and after a settlement also of its positions: they changed with
+ * it, even if no log reports that. Completes `requests`, which these observations were made for. Returns true for an
  * upgrade, when the loupe's hash differs from the stored one.
  */
 export const storeObservations = async (
