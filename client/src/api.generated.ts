@@ -2004,7 +2004,7 @@ export interface paths {
         put?: never;
         /**
          * Plan to open or close an event's pool
-         * @description Opens or closes a pool to deposits. Only the creator of the event can do so. The transactions are simulated one after the other on the newest block, with an approval first where one is missing. The plan is also returned when the action would revert; `issues` then has the reasons.
+         * @description Opens or closes a pool to deposits and purchases, and allows or refuses other liquidity providers. Only the creator of the event can do so. The transactions are simulated one after the other on the newest block, with an approval first where one is missing. The plan is also returned when the action would revert; `issues` then has the reasons.
          */
         post: operations["planSetPoolSettings"];
         delete?: never;

@@ -19,6 +19,9 @@ export const asRows = (table: PgTable, rows: readonly object[]) => {
   return { names, source: sql`unnest(${sql.join(arrays, sql`, `)})` }
 }
 
+/** Ids as an array. */
+export const bigints = (ids: readonly bigint[]) => sql`${sql.param(ids.map(String))}::bigint[]`
+
 /** Inserts rows (`asRows`). Neither the statement's text nor its number of parameters grows with the rows. */
 export const insertMany = async <T extends PgTable>(
   handle: Handle,

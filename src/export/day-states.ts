@@ -52,7 +52,7 @@ export async function* eventDays(source: Source, day: Day): AsyncGenerator<Row> 
 
 /** The tokens from the day of their first event on, in the order of their addresses. */
 export async function* tokenDays(source: Source, { chainId, high, time }: Day): AsyncGenerator<Row> {
-  // As of the next day, because sums that are stored are those of whole days.
+  // As of the next day: where the stored sums go beyond the block, those of all days before it are used.
   const days = await source.lists.totals.daysUpTo(chainId, { number: high, timestamp: time + 1n })
   if (days === null) throw new InexactPast('the ledger is not complete or not summed yet')
   for (const { token, points } of totalsOf(chainId, days, [time])) {

@@ -46,7 +46,7 @@ export type FollowDeps = {
 /** The lifetime of a lease that is not extended. */
 const LEASE_TTL_MS = 2_500
 
-/** Every which poll of a quiet chain proves the index, and which one compares its anchor with the chain. */
+/** After how many polls of a quiet chain the index is proved, and its anchor compared with the chain. */
 const PROVE_EVERY = 7
 const CHECK_ANCHOR_EVERY = 3
 

@@ -22,8 +22,8 @@ import { statusNumbers, statusText, statusTextOf } from './statuses.ts'
 
 /*
  * The payloads of the reads: for each its wire schema, and the pure function that computes it from the outputs of the
- * protocol's views, whatever their source: a node, or columns of the index. Ids, times and counts are JSON integers, every amount, price and rate a
- * decimal string.
+ * protocol's views, whatever their source: a node, or columns of the index. Ids, times and counts are JSON integers,
+ * every amount, price and rate a decimal string.
  */
 
 /** Decimals of a token. */

@@ -22,6 +22,10 @@ export type StatusText<K extends Kind> = (typeof texts)[K][number] | typeof UNKN
 /** The text of a status. */
 export const statusText = <K extends Kind>(kind: K, status: number): StatusText<K> => texts[kind][status] ?? UNKNOWN
 
+/** The number of a status. */
+export const statusNumber = <K extends Kind>(kind: K, text: (typeof texts)[K][number]): number =>
+  (texts[kind] as readonly string[]).indexOf(text)
+
 /** The schema of that text. */
 export const statusTextOf = <K extends Kind>(kind: K) =>
   z.enum([...texts[kind], UNKNOWN] as readonly StatusText<K>[]).meta({ description: '`status` as a text' })

@@ -41,7 +41,7 @@ export const secretsOf = (vault: Vault, endpoint: Endpoint, at: Date): string[] 
   return [secret, ...(hasPrevious ? [previousSecret] : [])].map((stored) => vault.decrypt(id, stored))
 }
 
-/** Whether a message is about a change, which the feed can repeat at any time, and not about a settlement. */
+/** Whether a message is about a changed wallet or event: it is deleted after delivery, because the feed repeats it. */
 const isChange = (id: string): boolean => id.includes('.changed.')
 
 /** Why the endpoint gets no more messages after a failed attempt, and its state. */

@@ -128,7 +128,7 @@ test('a settlement that a reorg removes is reported once as reverted, and again 
   await actions.node.request({ method: 'anvil_reorg', params: [1, []] } as never)
   await actions.node.mine({ blocks: 2 })
   await indexed.reachHead()
-  await eventually('the reversion', async () => (await told()).length === 2)
+  await eventually('the reversal', async () => (await told()).length === 2)
   await actions.settle(world.owner, eventId, 11_000_000n)
   await eventually('the second settlement', async () => (await told()).length === 3)
   await actions.node.mine({ blocks: 3 })

@@ -166,7 +166,7 @@ test('an event that is not settled any more reverts its settlement once, as fina
   expect(await changed(seen(1n))).toEqual([{ ...draft(1n, 4n), ...now }])
 })
 
-/** The reversions above a block, read without the indexes that have the order of the numbers. */
+/** The reversals above a block, read without the indexes that have the order of the numbers. */
 const above = async (number: bigint): Promise<string[]> =>
   (
     await database.transaction(async (handle) => {

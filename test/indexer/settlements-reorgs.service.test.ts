@@ -68,7 +68,7 @@ test('an event that is settled again in a lower block after a reorg does not kee
   expect((await stored()).at(-1)).toEqual(['settled', 4, 5, txOf(lower)])
 })
 
-test('a settlement and its reversion have numbers of their own, and the scope of the settlements is announced', async () => {
+test('a settlement and its reversal have numbers of their own, and the scope of the settlements is announced', async () => {
   const since = await database.run(newestChange)
   await settle(blockOf(5n))
   const changes = await database.run((handle) => changesAfter(handle, since))
@@ -102,7 +102,7 @@ test('a settlement at the block of the ancestor stays, and one above it is rever
   expect((await stored()).map(([type]) => type)).toEqual(['settled', 'reverted'])
 })
 
-test('the reversion of a final settlement is in the feed of final ones, and the settlement after it is not yet', async () => {
+test('the reversal of a final settlement is in the feed of final ones, and the settlement after it is not yet', async () => {
   const block = blockOf(5n)
   await settle(block)
   expect(await finalizeSettlements(database, CHAIN, block)).toBe(1)

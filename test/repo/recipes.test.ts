@@ -19,7 +19,14 @@ beforeAll(async () => {
   copy = await mkdtemp(join(tmpdir(), 'fx-recipes-'))
   const pages = ['docs/guide', 'docs/glossary.md', 'docs/pricing.md', 'docs/images', 'docs/study']
   const docs = [...pages, 'docs/openapi.json', 'docs/examples.json', 'docs/runbook.md', 'CHANGELOG.md']
-  const files = [...docs, 'deploy/prometheus', 'client/src/webhooks.ts', 'package.json', 'tsconfig.json']
+  const files = [
+    ...docs,
+    'deploy/prometheus',
+    'client/src/webhooks.ts',
+    'explorer/src/act/actions.ts',
+    'package.json',
+    'tsconfig.json',
+  ]
   const tests = ['test/vectors/specification.ts', 'test/examples/requests.ts', 'test/examples/plans.ts']
   const parts = ['src', 'migrations', ...files, ...tests]
   for (const part of parts) await cp(join(root, part), join(copy, part), { recursive: true })
@@ -44,6 +51,9 @@ const apply = async ({ file, anchor, text }: Edit): Promise<void> => {
 const print = async () => {
   const script = `import { runOpenapi } from './src/compose/api.ts'
     import { decodeLog } from './src/protocol/abi/logs.ts'
+    import { createFold } from './src/protocol/history/fold.ts'
+    import { rulesOf } from './src/protocol/history/rules.ts'
+    import { conditionsOf } from './src/db/queries/filters.ts'
     import { auditedColumns } from './src/db/index/audit/columns.ts'
     import { entityCalls } from './src/protocol/entities.ts'
     import { actions } from './src/plans/actions/table.ts'
@@ -69,9 +79,13 @@ const print = async () => {
     const waits = { counts: () => ({ open: 0, refused: 3 }) }
     await Fastify().register(measured, { metrics, waits, access() {}, streams: [], limit: null, refused: {} })
     const metric = await metrics.getSingleMetricAsString('fx_example_refused_total')
+    const terms = { strike: 2n, payoutCap: 3n, initialRate: 1n, strikeAbove: true, expiryDate: 9n, creatorLoyaltyRate: 0n }
+    const past = createFold({ ...terms, allowExternalLp: true }, rulesOf.reference[0]).event(1n)
+    const filter = conditionsOf('event', { exampleOpenToOthers: true }, [], String)
+    const selected = [String(past.exampleTotal), ...filter]
     const described = [...found, entityCalls('deposit').exampleBonus(7n).name, planned, specified]
     const served = [metric, webhookTypes, programs['webhooks add'].flags.types.summary]
-    console.log(JSON.stringify({ described, served }))`
+    console.log(JSON.stringify({ described, served, selected }))`
   const { stdout } = await run(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], {
     cwd: copy,
   })
@@ -115,6 +129,13 @@ test('a copy that follows every recipe describes and decodes what they add', asy
   const described = Object.keys(paths).map((path) => path.replace('/v1', ''))
   expect(specified.filter((path: string) => !described.includes(path))).toEqual([])
   expect(specified.filter((path: string) => path.includes('example'))).toHaveLength(4)
+})
+
+test('a copy that follows every recipe has the new column in the past, and the new filter in lists', async () => {
+  const { paths } = JSON.parse(await readFile(join(copy, 'docs/openapi.json'), 'utf8'))
+  const names = paths['/v1/hedge/events'].get.parameters.map(({ name }: { name: string }) => name)
+  expect(names).toContain('exampleOpenToOthers')
+  expect(printed.selected).toEqual(['0', 'e.allow_external_lp = true'])
 })
 
 test('a copy that follows every recipe serves the new metric, and can subscribe to the new type of webhook', async () => {

@@ -124,6 +124,12 @@ import { examplePause } from './example-pause.ts'`,
   'example-pause': examplePause,`,
     },
     {
+      file: 'explorer/src/act/actions.ts',
+      anchor: 'export const actions: Readonly<Record<ActionName, Action>> = {',
+      text: `
+  'example-pause': { title: 'Pause', about: 'An example.', who: 'Every wallet', fields: ['chainId'] },`,
+    },
+    {
       file: 'test/examples/plans.ts',
       anchor: "    '/v1/plans/claim-all': { chainId, from: addressOf('lp') },",
       text: `
@@ -242,6 +248,12 @@ export const exampleTokenOf = (seen: ObservationRow<'event'>) => ({
   exampleTotal: uint256('example_total').notNull().default(sql\`0\`),`,
     },
     {
+      file: 'src/protocol/history/fold.ts',
+      anchor: '...{ totalLiquidity, totalExposure, totalPremiums, totalMaxPayout },',
+      text: `
+        exampleTotal: totalLiquidity + totalPremiums,`,
+    },
+    {
       file: 'src/protocol/records.ts',
       anchor: "    settledAt: UnixSeconds.meta({ description: 'Unix seconds; 0 until settled' }),",
       text: `
@@ -278,6 +290,11 @@ export const exampleTokenOf = (seen: ObservationRow<'event'>) => ({
       text: ' exampleBonus: seen.exampleBonus,',
     },
     {
+      file: 'src/protocol/history/fold.ts',
+      anchor: 'return { premiumsEarned, premiumsClaimed: claimed,',
+      text: ' exampleBonus: earned,',
+    },
+    {
       file: 'src/protocol/records.ts',
       anchor: '  premiumsEarned: Amount,',
       text: `
@@ -290,7 +307,37 @@ export const exampleTokenOf = (seen: ObservationRow<'event'>) => ({
       text: `
   exampleBonus: decimal(exampleBonus),`,
     },
+    {
+      file: 'src/reads/entities/subjects.ts',
+      anchor: '{ deposit: { ...now.deposit, ...state }, pending: state.pending',
+      text: ', exampleBonus: state.exampleBonus',
+    },
     { file: 'src/reads/table/table.ts', anchor: "views: ['deposit',", text: " 'exampleBonus'," },
+  ],
+  'Add a filter of a list': [
+    {
+      file: 'src/reads/lists/query.ts',
+      anchor: 'export const EventsQuery = listQuery({',
+      text: `
+  exampleOpenToOthers: Flag.optional().meta({ description: 'The value of \`allowExternalLp\`, as an example' }),`,
+    },
+    {
+      file: 'src/reads/lists/listings.ts',
+      anchor: 'owners: query.wallet ?? query.creator,',
+      text: `
+    exampleOpenToOthers: query.exampleOpenToOthers,`,
+    },
+    {
+      file: 'src/reads/lists/listings.ts',
+      anchor: "requireAlone(query, ['claimable',",
+      text: " 'exampleOpenToOthers',",
+    },
+    {
+      file: 'src/db/queries/filters.ts',
+      anchor: 'const conditions = {',
+      text: `
+  exampleOpenToOthers: (wanted: boolean, bind) => \`e.allow_external_lp = \${bind(wanted, 'boolean')}\`,`,
+    },
   ],
   'Add a chain': [],
 }

@@ -113,7 +113,7 @@ export const actions: Readonly<Record<ActionName, Action>> = {
   },
   'set-pool-settings': {
     title: 'Open or close a pool',
-    about: 'Change whether the pool of your event takes deposits, and from whom.',
+    about: 'Change whether the pool of your event takes deposits and purchases, and whether others may deposit.',
     who: 'Event creators',
     subject: 'event',
     fields: ['chainId', 'eventId', 'poolOpen', 'allowExternalLp'],

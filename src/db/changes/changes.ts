@@ -83,25 +83,25 @@ export type Reached = Readonly<Awaited<ReturnType<typeof reached>>[number]>
 
 /** Reads the progress of every chain that has an index. */
 export const reached = async (handle: Handle) => {
-  const look = { ...checkedHead, source: work.heartbeats.source }
+  const heartbeat = { ...checkedHead, source: work.heartbeats.source }
   const rows = await handle
-    .select({ cursor: cursors, look })
+    .select({ cursor: cursors, heartbeat })
     .from(cursors)
     .leftJoin(work.heartbeats, eq(work.heartbeats.chainId, cursors.chainId))
-  return rows.map(({ cursor, look }) => ({
+  return rows.map(({ cursor, heartbeat }) => ({
     chainId: cursor.chainId,
     block: storedBlock(cursor),
     /** The worker's last heartbeat; null before the first. */
-    heartbeat: look && {
+    heartbeat: heartbeat && {
       /** Its age in seconds. */
-      ageSeconds: look.ageSeconds,
-      head: { number: look.headNumber, timestamp: look.headTimestamp },
+      ageSeconds: heartbeat.ageSeconds,
+      head: { number: heartbeat.headNumber, timestamp: heartbeat.headTimestamp },
       /** The head for reads (`storedHeadOf`). */
-      stored: storedHeadOf(look),
+      stored: storedHeadOf(heartbeat),
       /** Whether no log of the protocol lies between the block and the head. */
-      isQuiet: look.isQuiet && look.checkedNumber === look.headNumber,
+      isQuiet: heartbeat.isQuiet && heartbeat.checkedNumber === heartbeat.headNumber,
       /** Whether logs report changes. Otherwise the index polls for them. */
-      byLogs: look.source === 'logs',
+      byLogs: heartbeat.source === 'logs',
     },
   }))
 }

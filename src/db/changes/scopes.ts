@@ -2,6 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { Address, Hex } from 'viem'
 import type { Fact } from '../../protocol/abi/logs.ts'
 import { type Kind, kinds, memberKinds, ownerOf } from '../../protocol/entities.ts'
+import { bigints } from '../bulk.ts'
 import type { Handle } from '../pool.ts'
 import type { resetReasons } from '../schema/feed.ts'
 import { ledger } from '../schema/ledger.ts'
@@ -141,8 +142,6 @@ const touchedWhere = async (
   if (rows.length > most) return touchingAll('many_changes')
   return touchingSubjects(rows.map((row) => ({ kind, eventId: BigInt(row.event), owner: `0x${row.owner}` })))
 }
-
-const bigints = (ids: readonly bigint[]) => sql`${sql.param(ids.map(String))}::bigint[]`
 
 /** What a change of stored entities touches: their kind, their events and their owners. */
 export const touchedByIds = async (handle: Handle, chainId: number, kind: Kind, ids: readonly bigint[]) =>

@@ -1,7 +1,7 @@
 import { and, eq, inArray, lte, sql } from 'drizzle-orm'
 import type { ChainId } from '../../protocol/chains.ts'
 import { type EntityViews, type Kind, kinds, type Plural } from '../../protocol/entities.ts'
-import { asRows } from '../bulk.ts'
+import { asRows, bigints } from '../bulk.ts'
 import {
   type Touched,
   touchedByIds,
@@ -28,9 +28,10 @@ export type Observations = { readonly [K in Kind as Plural<K>]: readonly EntityV
 }
 
 /**
- * Stores observations at `block`. An older block never replaces a newer one. When the premiums or the settlement of an event changed, requests a refresh of its deposits, and after a
- * settlement also of its positions: they changed with it, even if no log reports that. Completes `requests`, which
- * these observations were made for. Returns true for an upgrade, when the loupe's hash differs from the stored one.
+ * Stores observations at `block`. An older block never replaces a newer one. When the premiums or the settlement of an
+ * event changed, requests a refresh of its deposits, and after a settlement also of its positions: they changed with
+ * it, even if no log reports that. Completes `requests`, which these observations were made for. Returns true for an
+ * upgrade, when the loupe's hash differs from the stored one.
  */
 export const storeObservations = async (
   handle: Handle,
@@ -78,11 +79,10 @@ const idsOf = (events: Observations['events']): bigint[] => events.map(({ core }
  */
 export const keepPaymentTokens = async (handle: Handle, chainId: ChainId, events: readonly bigint[]) => {
   if (events.length === 0) return []
-  const ids = sql.param(events.map(String))
   const { rows } = await handle.execute<{
     id: string
   }>(sql`UPDATE ${t.events} SET payment_token = seen.payment_token FROM ${t.eventObservations} AS seen
-    WHERE events.chain_id = ${chainId} AND events.id = ANY(${ids}::bigint[])
+    WHERE events.chain_id = ${chainId} AND events.id = ANY(${bigints(events)})
       AND seen.chain_id = events.chain_id AND seen.id = events.id AND events.payment_token IS DISTINCT FROM seen.payment_token RETURNING events.id`)
   return rows.map(({ id }) => BigInt(id))
 }

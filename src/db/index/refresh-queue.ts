@@ -1,7 +1,7 @@
 import { and, asc, eq, type SQL, sql } from 'drizzle-orm'
 import type { ChainId } from '../../protocol/chains.ts'
 import { type Kind, kinds, type MemberKind } from '../../protocol/entities.ts'
-import { insertMany } from '../bulk.ts'
+import { bigints, insertMany } from '../bulk.ts'
 import type { Database, Handle } from '../pool.ts'
 import { cursors, refreshQueue } from '../schema/index-state.ts'
 import * as t from '../schema/records.ts'
@@ -43,8 +43,6 @@ export const subjectsIn = (ranges: readonly IdRange[]): RefreshSubject[] => {
     for (let id = first; id < first + BigInt(many); id += 1n) found.set(`${subject} ${id}`, { subject, id })
   return [...found.values()]
 }
-
-const bigints = (ids: readonly bigint[]) => sql`${sql.param(ids.map(String))}::bigint[]`
 
 /** The first key of the advisory lock; the second key is the chain. Triggers of migration 0010 take the same lock. */
 const LOCK = 7_201

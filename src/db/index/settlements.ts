@@ -2,7 +2,7 @@ import { and, asc, desc, eq, gt, inArray, isNull, lte, sql } from 'drizzle-orm'
 import type { Hex } from 'viem'
 import type { Hint } from '../../protocol/abi/logs.ts'
 import type { ChainId } from '../../protocol/chains.ts'
-import { insertMany } from '../bulk.ts'
+import { bigints, insertMany } from '../bulk.ts'
 import { announce } from '../changes/changes.ts'
 import { settlementsScope, touching } from '../changes/scopes.ts'
 import type { Database, Handle } from '../pool.ts'
@@ -10,7 +10,7 @@ import { settlementLogs, settlements } from '../schema/index-state.ts'
 import type { Stored, StoredBlock } from '../stored.ts'
 import { lockRefreshQueue } from './refresh-queue.ts'
 
-/** An observed settlement, or the reversion of one by a reorg. */
+/** An observed settlement, or the reversal of one by a reorg. */
 export type Settlement = Readonly<typeof settlements.$inferSelect>
 
 /** A settlement without a number. */
@@ -23,6 +23,10 @@ export type Draft = Omit<Settlement, 'seq' | 'chainId' | 'txHash' | 'finalizedSe
 
 const same = (a: Draft, b: Draft): boolean =>
   a.settledAt === b.settledAt && a.triggered === b.triggered && a.settlementPrice === b.settlementPrice
+
+/** Whether a settlement is the newest of its event. */
+const isNewest = sql`NOT EXISTS (SELECT FROM ${settlements} AS later WHERE later.chain_id = ${settlements.chainId}
+  AND later.event_id = ${settlements.eventId} AND later.seq > ${settlements.seq})`
 
 /** The newest settlement of each event; its type is `reverted` after a reorg removed it. */
 export const newestSettlements = (handle: Handle, chainId: ChainId, eventIds: readonly bigint[]) =>
@@ -70,16 +74,14 @@ export const keepSettlements = async (
   chainId: ChainId,
   { number, hash }: StoredBlock,
 ): Promise<void> => {
-  await handle.execute(sql`UPDATE ${settlements} AS settled SET block_number = ${number}, block_hash = decode(${hash.slice(2)}, 'hex')
+  await handle.execute(sql`UPDATE ${settlements} SET block_number = ${number}, block_hash = decode(${hash.slice(2)}, 'hex')
     FROM ${settlementLogs} AS log
-    WHERE settled.chain_id = ${chainId} AND settled.type = 'settled' AND settled.block_number > ${number}
-      AND log.chain_id = settled.chain_id AND log.event_id = settled.event_id AND log.tx_hash = settled.tx_hash
-      AND log.block_number <= ${number}
-      AND NOT EXISTS (SELECT FROM ${settlements} AS later WHERE later.chain_id = settled.chain_id
-        AND later.event_id = settled.event_id AND later.seq > settled.seq)`)
+    WHERE ${settlements.chainId} = ${chainId} AND ${settlements.type} = 'settled' AND ${settlements.blockNumber} > ${number}
+      AND log.chain_id = ${settlements.chainId} AND log.event_id = ${settlements.eventId} AND log.tx_hash = ${settlements.txHash}
+      AND log.block_number <= ${number} AND ${isNewest}`)
 }
 
-/** The reversions of all settlements that were observed above a block. */
+/** The reversals of all settlements that were observed above a block. */
 export const settlementsAbove = async (handle: Handle, chainId: ChainId, number: bigint): Promise<Draft[]> => {
   const rows = await handle
     .select()
@@ -89,8 +91,7 @@ export const settlementsAbove = async (handle: Handle, chainId: ChainId, number:
         eq(settlements.chainId, chainId),
         gt(settlements.blockNumber, number),
         eq(settlements.type, 'settled'),
-        sql`NOT EXISTS (SELECT FROM ${settlements} AS later WHERE later.chain_id = ${settlements.chainId}
-          AND later.event_id = ${settlements.eventId} AND later.seq > ${settlements.seq})`,
+        isNewest,
       ),
     )
     .orderBy(asc(settlements.seq))
@@ -154,10 +155,9 @@ export const insertSettlementLogs = (handle: Handle, chainId: ChainId, hints: re
  * their block. Returns how many.
  */
 export const fillSettlements = async (handle: Handle, chainId: ChainId, ids: readonly bigint[]): Promise<number> => {
-  const events = sql`ANY(${sql.param(ids.map(String))}::bigint[])`
   const { rowCount } = await handle.execute(sql`UPDATE ${settlements} AS settled SET tx_hash = log.tx_hash
     FROM ${settlementLogs} AS log
-    WHERE settled.chain_id = ${chainId} AND settled.event_id = ${events} AND settled.tx_hash IS NULL AND log.chain_id = settled.chain_id
+    WHERE settled.chain_id = ${chainId} AND settled.event_id = ANY(${bigints(ids)}) AND settled.tx_hash IS NULL AND log.chain_id = settled.chain_id
       AND log.event_id = settled.event_id AND log.block_number = (SELECT max(block_number) FROM ${settlementLogs}
         WHERE chain_id = settled.chain_id AND event_id = settled.event_id AND block_number <= settled.block_number)`)
   return rowCount ?? 0
@@ -170,8 +170,7 @@ const notFinal = (chainId: ChainId, upTo?: bigint) =>
     eq(settlements.type, 'settled'),
     isNull(settlements.finalizedSeq),
     upTo === undefined ? undefined : lte(settlements.blockNumber, upTo),
-    sql`NOT EXISTS (SELECT FROM ${settlements} AS later WHERE later.chain_id = ${settlements.chainId}
-      AND later.event_id = ${settlements.eventId} AND later.seq > ${settlements.seq})`,
+    isNewest,
   )
 
 /** The block of the newest settlement, up to a block, that is not reported as final; null when there is none. */

@@ -136,9 +136,11 @@ export const deleteSomeObservations = async (
 }
 
 /**
- * Rolls the index back to `ancestor`: deletes facts, fee rates, rows of the ledger, observations, gaps, anchors and proofs above it, requests a
- * refresh of the entities whose observations were deleted, moves the cursor to the newest remaining block up to which facts are
- * complete, and records the rollback. Without an ancestor the chain's index starts again from the first block.
+ * Rolls the index back to `ancestor`: deletes facts, observations (that of the protocol too), rows of the ledger and
+ * their sums, fee rates, upgrades, logs of settlements, gaps, anchors and proofs above it, requests a refresh of the
+ * protocol and of the entities whose observations were deleted, moves the cursor to the newest remaining block up to
+ * which facts are complete, and records the rollback. Without an ancestor the chain's index starts again from the first
+ * block.
  */
 export const rollBack = async (
   handle: Handle,

@@ -33,10 +33,11 @@ const INDEXED_PAIR = 1_280
 /** A text as a parameter. */
 const textBytes = (value: string): string => `\\x${Buffer.from(value, 'utf8').toString('hex')}`
 
-/**
+/*
  * Conditions use the aliases f (fact), s (its observation), e (its event's observation), `query` and `wanted` (the
  * tokens with the symbol). Without an observation the entity counts as unchanged since its creation.
  */
+
 const isSettled = 'coalesce(e.settled_at, 0) > 0'
 
 /** The condition of the partial index over claimable positions. */

@@ -72,7 +72,7 @@ const feeRates: Readonly<Record<Kind, string>> = {
 export const figureNames = perKind((kind): readonly Figure[] => Object.keys(figures[kind]) as Figure[])
 
 /** What the text of the statement depends on, apart from the numbers of chains and wallets. */
-type Form = Pick<PortfolioQuery, 'activeOnly' | 'include' | 'sums'>
+type Form = Pick<PortfolioQuery, 'activeOnly' | 'sums'>
 
 const roundsUp = (parameter: string): string =>
   `(SELECT *, chain_id = ANY(${parameter}::integer[]) AS rounds_up FROM query) query`
@@ -230,7 +230,8 @@ export type PortfolioRows = Awaited<ReturnType<ReturnType<typeof createPortfolio
 export const createPortfolios = (database: Pick<Database, 'rows'>) => ({
   /**
    * Reads the entities of wallets in one snapshot, newest first: at most `limit` of each kind per wallet and chain,
-   * those that can be claimed before the others, and, if wanted, the sums over all. The wallets must be distinct. Throws `service_unavailable` when the database is out of reach.
+   * those that can be claimed before the others, and, if wanted, the sums over all. The wallets must be distinct. Throws
+   * `service_unavailable` when the database is out of reach.
    */
   async of({ wallets, chains, activeOnly, include, limit, sums }: PortfolioQuery) {
     const queries = chains.map((chain) => ({ ...start, ...chain }))
@@ -240,7 +241,7 @@ export const createPortfolios = (database: Pick<Database, 'rows'>) => ({
     const readers = perKind((kind) => rowReader(kind, shownBy(kind, include)))
     const shown = kinds.map((kind) => readers[kind].name)
     const name = ['portfolio', activeOnly, wallets.length, queries.length, sums, ...shown].join(' ')
-    const form = { activeOnly, include, sums }
+    const form = { activeOnly, sums }
     const text = texts.get(name) ?? textFor(queries.length, ofChains.length, wallets.length, form, readers)
     texts.set(name, text)
     const rows = await database.rows({ name, text, values })

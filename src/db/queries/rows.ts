@@ -140,7 +140,7 @@ const ledgerLogOf = (type: keyof typeof ledgerTypes, id: string, isThere: string
   `LEFT JOIN LATERAL (SELECT block_timestamp, tx_hash FROM ledger WHERE chain_id = f.chain_id AND ${id} = f.id
     AND type = ${ledgerTypes[type].code} AND ${isThere} ORDER BY block_number DESC LIMIT 1) AS l ON true`
 
-/** The log that ended what an entity is for, joined as \`l\`, and its columns: a settlement, a withdrawal, a claim. */
+/** The log that ended what an entity is for, joined as `l`, and its columns: a settlement, a withdrawal, a claim. */
 const ended: Readonly<Record<Kind, { readonly join: string; readonly columns: readonly Column[] }>> = {
   event: {
     join: `LEFT JOIN LATERAL (SELECT block_number, tx_hash FROM settlement_logs WHERE chain_id = f.chain_id AND event_id = f.id

@@ -1,10 +1,10 @@
-import type { Output } from '../../protocol/abi/outputs.ts'
+import { statusNumber } from '../../protocol/statuses.ts'
 import { callAction } from '../draft/definition.ts'
 import { isMissing, notOpen, ownedBy } from '../steps/checks.ts'
 import type { Facts } from '../steps/facts.ts'
 
 /** The status of a position whose payout can be claimed. */
-const CLAIMABLE: Output<'getHedgePosition'>['status'] = 4
+const CLAIMABLE = statusNumber('position', 'claimable')
 
 /**
  * Seconds from a settlement after which the protocol may take the payouts that were not claimed. Deployments differ in who

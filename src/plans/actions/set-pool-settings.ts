@@ -3,7 +3,8 @@ import { eventFound, notSettled, ofCreator } from '../steps/checks.ts'
 
 export const setPoolSettings = callAction({
   summary: "open or close an event's pool",
-  description: 'Opens or closes a pool to deposits. Only the creator of the event can do so.',
+  description:
+    'Opens or closes a pool to deposits and purchases, and allows or refuses other liquidity providers. Only the creator of the event can do so.',
   function: 'setPoolSettings',
   subject: 'event',
   checks: [eventFound, ofCreator, notSettled],

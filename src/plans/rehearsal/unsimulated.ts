@@ -53,19 +53,20 @@ const withoutSignature = (data: Hex): Hex =>
 
 type Context = { readonly draft: Draft; readonly deployment: Deployment }
 
+const hasApproval = ({ steps }: Draft): boolean => steps.some(({ action }) => action === null)
+
 /** The step alone. What an approval of the plan will allow is no reason against it. */
 const callProbe = (step: Step, { draft, deployment }: Context): Probe => {
   const { id, action, transaction } = step
   const isToken = action === null
   const data = withoutSignature(transaction.data)
-  const approves = draft.steps.some((each) => each.action === null)
   return {
     requests: [plainCall({ from: draft.from, to: transaction.to, data }, draft.block.hash, { isToken })],
     judge([outcome]) {
       if (outcome?.ok === true) return []
       if (outcome === undefined || !isFailedCall(outcome.error)) return [unanswered(id)]
       const { code, reason, hint } = revertOf(outcome.error, transaction.function)
-      if (code === 'insufficient_allowance' && action?.spends !== undefined && approves)
+      if (code === 'insufficient_allowance' && action?.spends !== undefined && hasApproval(draft))
         return isConfigured(draft, deployment)
           ? []
           : [
@@ -151,12 +152,11 @@ const termsProbe = ({ id, transaction }: Step, { draft, deployment }: Context): 
 
 const probesOf = (context: Context): readonly Probe[] => {
   const { steps, price } = context.draft
-  const hasApproval = steps.some(({ action }) => action === null)
   return steps.flatMap((step) => [
     ...(step.action === null ? [tokenProbe(step, context)] : []),
     callProbe(step, context),
     ...(step.action?.creates === 'eventId' ? [termsProbe(step, context)] : []),
-    ...(step.action?.spends !== undefined && hasApproval && price !== null
+    ...(step.action?.spends !== undefined && hasApproval(context.draft) && price !== null
       ? [transferProbe(step.id, price.token, price.total, context)]
       : []),
   ])

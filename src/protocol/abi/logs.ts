@@ -53,8 +53,8 @@ export type FeeLog = Origin & FeeRates
 
 /**
  * This entity may have changed: read it again. With `members`, all entities of the event may have changed too. `chain`
- * is the protocol's own state (fees, pause, roles, signer), with the fee rates if the log set them. `code` means that the diamond's functions changed, so every
- * view may return different values.
+ * is the protocol's own state (fees, pause, roles, signer), with the fee rates if the log set them. `code` means that
+ * the diamond's functions changed, so every view may return different values.
  */
 export type Hint = Origin & { readonly kind: 'hint' } & (
     | {

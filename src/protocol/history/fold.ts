@@ -4,6 +4,7 @@ import type { LedgerTypeName } from '../ledger.ts'
 import { move, payoff, type Range, worstCasePayout } from '../payoff.ts'
 import { OPEN } from '../profiles.ts'
 import { ACTIVE } from '../records.ts'
+import { statusNumber } from '../statuses.ts'
 import type { LogArgs } from './log-args.ts'
 import type { Rules } from './rules.ts'
 
@@ -64,7 +65,11 @@ const SCALE = 10n ** 18n
 const FULL = 10n ** 8n
 
 /** What `getHedgePosition` returns as the status of a position of a settled event. */
-const positionStatus = { claimed: 3, claimable: 4, expired: 5 } as const
+const positionStatus = {
+  claimed: statusNumber('position', 'claimed'),
+  claimable: statusNumber('position', 'claimable'),
+  expired: statusNumber('position', 'expired'),
+}
 
 /** A log that the fold does not lead to: the deployment has other rules, or a log before it is missing. */
 export class Contradiction extends Error {

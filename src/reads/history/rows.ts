@@ -13,7 +13,12 @@ const neededBy = (kind: Kind, include: readonly Inclusion[]) => [
 
 /** What a row shows of a log after the block is not known at it. */
 const withoutEndings = {
-  ...{ settledBlock: null, settledTx: null, withdrawnAt: null, withdrawnTx: null, claimedAt: null, claimedTx: null },
+  settledBlock: null,
+  settledTx: null,
+  withdrawnAt: null,
+  withdrawnTx: null,
+  claimedAt: null,
+  claimedTx: null,
 }
 
 const hasEnded = (kind: Kind, { fold }: PastEvent, id: bigint, time: bigint): boolean => {

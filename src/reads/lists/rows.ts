@@ -46,20 +46,20 @@ type Ended = { settledBlock?: number | null; withdrawnAt?: number | null; claime
   [F in 'settledTx' | 'withdrawnTx' | 'claimedTx']?: string | null
 }
 
-const time = (seconds: string | null | undefined): number | null => (seconds == null ? null : integer(seconds))
+const integerOrNull = (text: string | null | undefined): number | null => (text == null ? null : integer(text))
 
 /** Adds what a row shows of the log that settled an event, withdrew a deposit or claimed a position. */
 const addEnding: Readonly<Record<Kind, (made: Ended, row: ListRow) => void>> = {
   event(made, { settledBlock, settledTx }) {
-    made.settledBlock = time(settledBlock)
+    made.settledBlock = integerOrNull(settledBlock)
     made.settledTx = settledTx ?? null
   },
   deposit(made, { withdrawnAt, withdrawnTx }) {
-    made.withdrawnAt = time(withdrawnAt)
+    made.withdrawnAt = integerOrNull(withdrawnAt)
     made.withdrawnTx = withdrawnTx ?? null
   },
   position(made, { claimedAt, claimedTx }) {
-    made.claimedAt = time(claimedAt)
+    made.claimedAt = integerOrNull(claimedAt)
     made.claimedTx = claimedTx ?? null
   },
 }

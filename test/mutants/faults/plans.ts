@@ -364,11 +364,11 @@ export const plansFaults: Faults = {
     faults: [
       ["createEvent.encode([{ ...termsIn(data), signature: '0x' }])", 'data'],
       [
-        "code === 'insufficient_allowance' && action?.spends !== undefined && approves",
-        'action?.spends !== undefined && approves',
+        "code === 'insufficient_allowance' && action?.spends !== undefined && hasApproval(draft)",
+        'action?.spends !== undefined && hasApproval(draft)',
       ],
       [
-        "code === 'insufficient_allowance' && action?.spends !== undefined && approves",
+        "code === 'insufficient_allowance' && action?.spends !== undefined && hasApproval(draft)",
         "code === 'insufficient_allowance' && action?.spends !== undefined",
       ],
       ['isToken && (draft.price?.allowance ?? 0n) > 0n', 'isToken'],
@@ -389,7 +389,7 @@ export const plansFaults: Faults = {
         "step.action?.creates === 'eventId' ? [] : []",
       ],
       [
-        'step.action?.spends !== undefined && hasApproval && price !== null',
+        'step.action?.spends !== undefined && hasApproval(context.draft) && price !== null',
         'step.action?.spends !== undefined && price !== null',
         'with an allowance the call itself shows what the transfer does',
       ],
