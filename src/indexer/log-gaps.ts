@@ -14,7 +14,7 @@ import { hintsOf } from './reading/unknown-logs.ts'
 export type LogGaps = {
   /**
    * Reads the logs of the gaps that are due. Each part is stored on its own, so a later run continues there. Does
-   * nothing while no node serves logs. Throws what neither nodes nor the database throw when they are out of reach.
+   * nothing while no node serves logs, and throws nothing when nodes or the database are out of reach.
    */
   fill(signal: AbortSignal): Promise<void>
 }

@@ -32,7 +32,7 @@ export type StepDeps = {
   readonly readBatches?: typeof READ_BATCH
   /** `PROVE_EVERY_MS` unless given. */
   readonly proveEveryMs?: number
-  /** How often the anchor is compared with the chain while no reader waits, in milliseconds; as while one does unless given. */
+  /** How often the anchor is compared with the chain while no reader waits, in milliseconds; `ANCHOR_EVERY_MS` unless given. */
   readonly anchorEveryMs?: number
   /** How long the log of a missing row is waited for, in milliseconds; see `createRepair`. */
   readonly waitMs?: number
@@ -300,7 +300,7 @@ export const createStep = (deps: StepDeps) => {
       // A head that does not exist may be plausible all the same: one more block, with a hash of its own.
       if (fault instanceof ChainMoved || isMissingBlock(fault)) chain.dropHead(head)
       if (!(fault instanceof ChainMoved || fault instanceof DuplicateRow)) throw fault
-      // An endpoint may be on another fork, so all endpoints are asked about the anchor by the next step.
+      // An endpoint may be on another fork: all are asked about the anchor, so that it is penalized. The next step decides.
       log.info({ chainId, fault: fault.message }, 'the answers belong to more than one chain')
       replaceable = anchor?.number
       if (anchor !== null) await dispute.resolve(anchor)
