@@ -8,6 +8,7 @@ import {
   saveHeartbeat,
 } from '../../src/db/index/heartbeat.ts'
 import type { Database } from '../../src/db/pool.ts'
+import { logTopics } from '../../src/protocol/abi/logs.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'
 import { blockOf } from '../support/seed-index.ts'
@@ -102,9 +103,13 @@ test('unknown logs are counted by their chain, and the newest one is kept, also 
   expect((await read())?.unknownLogs).toBeNull()
   await note({ topics: ['0xab'], blockNumber: 6n }, { topics: ['0xcd', '0xef'], blockNumber: 7n })
   expect((await read())?.unknownLogs).toEqual({ many: 2n, topic: '0xcd', block: 7n })
+  // One with another number of topics than the ABI has.
+  const [known = '0x'] = logTopics
+  await note({ topics: [known], blockNumber: 7n })
+  expect((await read())?.unknownLogs).toEqual({ many: 3n, topic: null, block: 7n })
   await note({ topics: [], blockNumber: 8n })
   await save(heartbeat)
-  expect((await read())?.unknownLogs).toEqual({ many: 3n, topic: null, block: 8n })
+  expect((await read())?.unknownLogs).toEqual({ many: 4n, topic: null, block: 8n })
   expect((await read(other))?.unknownLogs).toBeNull()
 })
 

@@ -99,6 +99,20 @@ test.each<[string, boolean, Emitted, Partial<RawLog>]>([
   expect(fake.faults()).toEqual(isStorable ? [] : ['0 penalized: a log that cannot be decoded'])
 })
 
+test('a log whose inputs are indexed in another way is one that this release does not know', async () => {
+  const { fake, tip } = open()
+  const [first, ...others] = await logsOf(fake, 2n)
+  if (first === undefined) throw new Error('there are logs')
+  const changed: RawLog = { ...first, topics: first.topics.slice(0, 1), data: `0x${'00'.repeat(320)}` }
+  const { facts, unknown, ledger } = await tip([changed, ...others])
+  expect([facts.length, unknown, ledger.map(({ type }) => type === 0)]).toEqual([
+    others.length,
+    [changed],
+    [true, false],
+  ])
+  expect(fake.faults()).toEqual([])
+})
+
 test('a range rejects a log from above it, and one of its last block on another fork', async () => {
   const { fake } = open()
   const range = async (changed: Partial<RawLog>) => {

@@ -15,6 +15,12 @@ export const slope = (points: readonly Point[]): number =>
     0.5,
   )
 
+/** The least of each `many` points in a row. */
+export const leastOfEach = (many: number, points: readonly Point[]): readonly Point[] =>
+  Array.from({ length: Math.ceil(points.length / many) }, (_, nth) =>
+    points.slice(nth * many, (nth + 1) * many).reduce((least, it) => (it.value < least.value ? it : least)),
+  )
+
 /** The growth of a value over the second half of its points, by their slope, and its median there. */
 export const growth = (points: readonly Point[]): { readonly by: number; readonly median: number } => {
   const half = points.slice(points.length >> 1)

@@ -1,7 +1,10 @@
 import fc from 'fast-check'
-import { type AbiEvent, decodeEventLog, type Hex, toEventSelector } from 'viem'
+import { type AbiEvent, decodeEventLog, type Hex, pad, toEventSelector } from 'viem'
 import { expect, test } from 'vitest'
+import { ledgerLog } from '../../src/protocol/abi/ledger-logs.ts'
+import { selectorOf } from '../../src/protocol/abi/log-fields.ts'
 import { decodeLog, isKnownTopic, logTopics } from '../../src/protocol/abi/logs.ts'
+import { ledgerTypes } from '../../src/protocol/ledger.ts'
 import { argsOf, emitted, encode, followed, origin } from '../support/random-logs.ts'
 
 const lower = (value: unknown): unknown =>
@@ -70,6 +73,17 @@ test('a log that the index does not follow is decoded to null', () => {
 test.each(followed.filter(({ name }) => /Created|Deposited|Purchased/.test(name)))(
   'a truncated log $name is rejected',
   (event) => {
-    expect(() => decodeLog({ ...origin, topics: [toEventSelector(event)], data: '0x' })).toThrow()
+    const indexed = event.inputs.flatMap((input) => (input.indexed ? [pad('0x1')] : []))
+    const log = { ...origin, topics: [toEventSelector(event), ...indexed], data: '0x' } as const
+    expect(() => decodeLog(log)).toThrow()
   },
 )
+
+test.each(emitted)('a log $name with another number of topics is one that this release does not know', (event) => {
+  const topics = [toEventSelector(event), ...event.inputs.flatMap(({ indexed }) => (indexed ? [pad('0x1')] : []))]
+  for (const changed of [[...topics, pad('0x1')], topics.slice(0, -1)]) {
+    const log = { ...origin, topics: changed, data: pad('0x1') }
+    expect([selectorOf(log), decodeLog(log), ledgerLog(log).type]).toEqual([undefined, null, ledgerTypes.unknown.code])
+  }
+  expect(selectorOf({ ...origin, topics, data: '0x' })).toBe(topics[0])
+})

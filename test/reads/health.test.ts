@@ -124,7 +124,7 @@ test('an index is ready up to the largest lag and heartbeat age, and reports its
 
 test.each<[Hex | null, string | null]>([
   ['0xabab', '0xabab'],
-  [null, 'one without a topic'],
+  [null, 'one with other topics'],
   [encodeEventTopics({ abi: protocolAbi, eventName: 'PositionCreated' })[0], null],
 ])('logs with the unknown topic %s raise an alarm that names %s', (topic, named) => {
   const expected = named === null ? [] : [expect.stringContaining(`such as ${named} in block 7: install the release`)]

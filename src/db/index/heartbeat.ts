@@ -1,5 +1,6 @@
 import { and, eq, gt, sql } from 'drizzle-orm'
 import { z } from 'zod'
+import { isKnownTopic } from '../../protocol/abi/logs.ts'
 import type { RawLog } from '../../protocol/abi/packed-log.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import { CHANNEL } from '../changes/channel.ts'
@@ -99,7 +100,7 @@ export const saveProblem = async (handle: Handle, chainId: ChainId, problem: str
   await handle.update(work.heartbeats).set({ problem }).where(eq(work.heartbeats.chainId, chainId))
 }
 
-/** Counts logs that this build does not know. The newest one is kept for operators. */
+/** Counts logs that this build does not know. The newest one is kept for operators, without a first topic that it knows. */
 export const noteUnknownLogs = async (
   handle: Handle,
   chainId: ChainId,
@@ -110,7 +111,11 @@ export const noteUnknownLogs = async (
   const { unknownLogs } = work.heartbeats
   const { topics, blockNumber } = newest
   const many = sql`${unknownLogs} + ${logs.length}`
-  const set = { unknownLogs: many, unknownTopic: topics[0] ?? null, unknownBlock: blockNumber }
+  const set = {
+    unknownLogs: many,
+    unknownTopic: isKnownTopic(topics[0]) ? null : (topics[0] ?? null),
+    unknownBlock: blockNumber,
+  }
   await handle.update(work.heartbeats).set(set).where(eq(work.heartbeats.chainId, chainId))
 }
 

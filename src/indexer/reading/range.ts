@@ -6,8 +6,9 @@ import type { LastIds } from '../../db/index/progress.ts'
 import type { Dated, DatedFact } from '../../db/index/write.ts'
 import type { StoredBlock } from '../../db/stored.ts'
 import { type LedgerLog, ledgerLog } from '../../protocol/abi/ledger-logs.ts'
-import { decodeLog, type Fact, type FeeLog, feeLogsIn, type Hint, isKnownTopic } from '../../protocol/abi/logs.ts'
-import { firstTopicOf, type RawLog } from '../../protocol/abi/packed-log.ts'
+import { selectorOf } from '../../protocol/abi/log-fields.ts'
+import { decodeLog, type Fact, type FeeLog, feeLogsIn, type Hint } from '../../protocol/abi/logs.ts'
+import type { RawLog } from '../../protocol/abi/packed-log.ts'
 import { ledgerIds } from '../../protocol/ledger.ts'
 import { noneExists, recordCall } from './existence.ts'
 import { absentWith } from './gaps.ts'
@@ -201,7 +202,7 @@ const sort = (
     const { row, meaning } = decode(log) ?? reject('a log that cannot be decoded')
     ledger.push(row)
     if (meaning === null) {
-      if (!isKnownTopic(firstTopicOf(log))) unknown.push(log)
+      if (selectorOf(log) === undefined) unknown.push(log)
     } else if (meaning.kind === 'hint') hints.push(meaning)
     else facts.push(meaning)
   }

@@ -1,7 +1,7 @@
 import { type AbiEvent, type Hex, toEventSelector } from 'viem'
 import { type LedgerTypeName, type ledgerIds, ledgerType, ledgerTypeNames, ledgerTypes } from '../ledger.ts'
-import { compileFields, type Log, logEvents, type Origin, originOf } from './log-fields.ts'
-import { firstTopicOf, topicWordsOf } from './packed-log.ts'
+import { compileFields, type Log, logEvents, type Origin, originOf, selectorOf } from './log-fields.ts'
+import { topicWordsOf } from './packed-log.ts'
 
 /** A log as a row of the ledger. */
 export type LedgerLog = Origin & {
@@ -79,7 +79,7 @@ export const logOf = ({ topics, data, txHash: transactionHash, ...row }: Origin 
 /** Makes the row of a log. Throws for a log of a known type that ends before one of its inputs. */
 export const ledgerLog = (log: Log): LedgerLog => {
   const { blockNumber, blockHash, blockTimestamp, txHash, logIndex } = originOf(log)
-  const { type, eventId, depositId, positionId, wallet, amount, fee } = readers.get(firstTopicOf(log))?.(log) ?? unknown
+  const { type, eventId, depositId, positionId, wallet, amount, fee } = readers.get(selectorOf(log))?.(log) ?? unknown
   // Spreading two objects into one takes longer than everything else here.
   return {
     blockNumber,

@@ -1,7 +1,7 @@
-import { type AbiEvent, type Hex, hexToString } from 'viem'
+import { type AbiEvent, type Hex, hexToString, toEventSelector } from 'viem'
 import { deployedLogsAbi, protocolAbi } from '../../abi/protocol.generated.ts'
 import { cutText } from '../fields/text.ts'
-import { PackedLog, type RawLog } from './packed-log.ts'
+import { firstTopicOf, PackedLog, type RawLog, topicCountOf } from './packed-log.ts'
 
 /* Reads the inputs of logs. Each is one word, in a topic or in the data, except texts, of which the data has the offset. */
 
@@ -27,6 +27,20 @@ export type Origin = {
 export const logEvents: readonly AbiEvent[] = [...protocolAbi, ...deployedLogsAbi].filter(
   (item) => item.type === 'event',
 )
+
+/** How many topics the logs of a first topic have. */
+const topicCounts: ReadonlyMap<Hex | undefined, number> = new Map(
+  logEvents.map((event) => [toEventSelector(event), 1 + event.inputs.filter(({ indexed }) => indexed).length]),
+)
+
+/**
+ * The first topic of a log that the ABI has; undefined for any other one. It does not depend on which inputs are indexed,
+ * which an upgrade may change, so a log with more or fewer topics is another one.
+ */
+export const selectorOf = (log: Log): Hex | undefined => {
+  const first = firstTopicOf(log)
+  return topicCountOf(log) === topicCounts.get(first) ? first : undefined
+}
 
 const word = (data: Hex, at: number): string => data.slice(2 + at * 64, 66 + at * 64)
 

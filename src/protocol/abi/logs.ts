@@ -1,7 +1,15 @@
 import { type Address, type Hex, toEventSelector } from 'viem'
 import { entities, kinds, type MemberKind } from '../entities.ts'
-import { compileFields, type Field, integerIn, type Log, logEvents, type Origin, originOf } from './log-fields.ts'
-import { firstTopicOf } from './packed-log.ts'
+import {
+  compileFields,
+  type Field,
+  integerIn,
+  type Log,
+  logEvents,
+  type Origin,
+  originOf,
+  selectorOf,
+} from './log-fields.ts'
 
 /**
  * The origin of a log. A fact that was read from the chain's state has the block at which it was first seen, and no
@@ -174,5 +182,5 @@ export const feeLogsIn = (hints: readonly Hint[]): FeeLog[] =>
 
 /** The decoded log; null for a log that the index does not follow. */
 export const decodeLog = (log: Log): Fact | Hint | null => {
-  return decoders.get(firstTopicOf(log) ?? '0x')?.(log) ?? null
+  return decoders.get(selectorOf(log) ?? '0x')?.(log) ?? null
 }

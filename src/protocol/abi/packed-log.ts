@@ -108,6 +108,8 @@ type Topics = Pick<RawLog, 'topics'>
 export const firstTopicOf = (log: Topics): Hex | undefined =>
   log instanceof PackedLog ? log.firstTopic : log.topics[0]
 
+export const topicCountOf = (log: Topics): number => (log instanceof PackedLog ? log.topicCount : log.topics.length)
+
 /** The words of the topics of a log, one after the other. */
 export const topicWordsOf = (log: Topics): Hex =>
   log instanceof PackedLog ? log.topicWords : `0x${log.topics.map((word) => word.slice(2)).join('')}`

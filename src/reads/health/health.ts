@@ -105,7 +105,7 @@ const alarms: readonly ((chain: ChainHealth) => string | null)[] = [
       : `The fee rates of chain ${chainId} contradict its logs, so fees of claims are null: ${feesContradiction}. Run the audit command, and find the transaction that changed the rates without a log.`,
   ({ chainId, health: { heartbeat } }) =>
     heartbeat?.unknownLogs && !isKnownTopic(heartbeat.unknownLogs.topic ?? undefined)
-      ? `The diamond of chain ${chainId} emits logs that this release does not know, such as ${heartbeat.unknownLogs.topic ?? 'one without a topic'} in block ${heartbeat.unknownLogs.block}: install the release for its upgrade. Until then, what these logs may name is read again.`
+      ? `The diamond of chain ${chainId} emits logs that this release does not know, such as ${heartbeat.unknownLogs.topic ?? 'one with other topics'} in block ${heartbeat.unknownLogs.block}: install the release for its upgrade. Until then, what these logs may name is read again.`
       : null,
   ({ chainId, health, state }) => {
     const age = provenAgeOf(health)
