@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { growth, slope } from './trend.ts'
+import { growth, leastOfEach, slope } from './trend.ts'
 
 const line = (values: readonly number[]) => values.map((value, at) => ({ at, value }))
 
@@ -13,4 +13,13 @@ test('growth is measured in the second half, so the memory that a process takes 
   expect(growth(warmed)).toEqual({ by: 0, median: 1_000 })
   const leaking = line(Array.from({ length: 40 }, (_, at) => 500 + 2 * at))
   expect(growth(leaking)).toMatchObject({ by: 38, median: 559 - 1 })
+})
+
+test('the least of each few points in a row has what stays', () => {
+  const points = [5, 3, 9, 4, 8].map((value, at) => ({ at, value }))
+  expect(leastOfEach(2, points).map(({ at, value }) => [at, value])).toEqual([
+    [1, 3],
+    [3, 4],
+    [4, 8],
+  ])
 })

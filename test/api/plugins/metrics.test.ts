@@ -66,7 +66,7 @@ test('each request is recorded with its id and the trace of its client', async (
   const trace = '0af7651916cd43dd8448eb211c80319c'
   await app.inject({ url: '/page/7', headers: { traceparent: `00-${trace}-b7ad6b7169203331-01` } })
   await app.inject('/page/8')
-  const request = { method: 'GET', route: '/page/:id', status: 200 }
+  const request = { method: 'GET', route: '/page/:id', status: 200, isStream: false }
   expect(ended).toEqual([
     [request, 'mine', trace],
     [request, 'mine', undefined],
