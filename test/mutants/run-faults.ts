@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { startTestPostgres } from '../support/services.ts'
 import type { Fault, Faults, FaultyFile } from './fault.ts'
 import { repositoryFiles } from './files.ts'
 import { lists } from './lists.ts'
 import { keyOf, openResults } from './results.ts'
+import { fewOfEach, type Sample } from './sample.ts'
 import { folderOf, type Outcome } from './score.ts'
 import { createCopy, tryFaults } from './try-faults.ts'
 
@@ -14,22 +14,12 @@ const describeFault = (file: string, [find, replacement]: Fault): string => {
   return `${line}: ${short(find)} => ${short(replacement) || '(nothing)'}`
 }
 
-/** At most `most` faults of each folder, which the seed chooses, and those that change nothing. */
-const sampleOf = (
-  files: readonly [string, FaultyFile][],
-  { most, seed }: { readonly most: number; readonly seed: string },
-): [string, FaultyFile][] => {
-  const orderOf = (file: string, [find, replacement]: Fault): string =>
-    createHash('sha256').update([seed, file, find, replacement].join('\0')).digest('hex')
-  const folders = [...new Set(files.map(([file]) => folderOf(file)))]
+/** Some faults of each folder, and those that change nothing. */
+const sampleOf = (files: readonly [string, FaultyFile][], sample: Sample): [string, FaultyFile][] => {
+  const all = files.flatMap(([file, faulty]) => counting(faulty).map((fault) => ({ file, fault })))
   const chosen = new Set(
-    folders.flatMap((folder) =>
-      files
-        .filter(([file]) => folderOf(file) === folder)
-        .flatMap(([file, faulty]) => counting(faulty).map((fault) => ({ fault, order: orderOf(file, fault) })))
-        .sort((a, b) => (a.order < b.order ? -1 : 1))
-        .slice(0, most)
-        .map(({ fault }) => fault),
+    fewOfEach(all, sample, ({ file, fault: [find, replacement] }) => [folderOf(file), file, find, replacement]).map(
+      ({ fault }) => fault,
     ),
   )
   return files.map(([file, faulty]) => [
@@ -47,11 +37,7 @@ const counting = ({ faults }: FaultyFile): Fault[] => faults.filter(([, , same])
  * A file whose tests fail without a fault is reported, and its faults count as survivors. With a `sample`, only some
  * faults of each folder are tried.
  */
-export const runFaults = async (
-  only: string,
-  jobs: number,
-  sample: { readonly most: number; readonly seed: string } | null = null,
-): Promise<Outcome[]> => {
+export const runFaults = async (only: string, jobs: number, sample: Sample | null): Promise<Outcome[]> => {
   const results = openResults()
   const listed = lists.flatMap((list: Faults) => Object.entries(list)).filter(([file]) => file.startsWith(only))
   const files = sample === null ? listed : sampleOf(listed, sample)

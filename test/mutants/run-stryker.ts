@@ -4,7 +4,8 @@ import { z } from 'zod'
 import { repositoryFiles } from './files.ts'
 import { pure } from './pure.ts'
 import { hashOf, RESULTS } from './results.ts'
-import type { Outcome } from './score.ts'
+import { fewOfEach, type Sample } from './sample.ts'
+import { folderOf, type Outcome } from './score.ts'
 
 const Report = z.object({
   files: z.record(
@@ -24,6 +25,9 @@ const Report = z.object({
 /** Changes of texts and of tables are left out: they change messages, not decisions. */
 const LEFT_OUT = ['StringLiteral', 'ObjectLiteral', 'ArrayDeclaration', 'Regex']
 
+/** The listed faults of a sample for which one file is changed. */
+const FAULTS_PER_FILE = 20
+
 const outcomesOf = (file: string, reportFile: string): Outcome[] => {
   const { files } = Report.parse(JSON.parse(readFileSync(reportFile, 'utf8')))
   return Object.values(files).flatMap(({ mutants }) =>
@@ -38,14 +42,17 @@ const outcomesOf = (file: string, reportFile: string): Outcome[] => {
 
 /**
  * Lets Stryker change pure code, one file after the other, and runs the pure tests near it. Prints a line for each
- * file. A file whose text and tests are those of an earlier run is taken over from it.
+ * file. A file whose text and tests are those of an earlier run is taken over from it. With a `sample`, only some files
+ * of each folder are changed.
  */
-export const runStryker = async (only: string, jobs: number): Promise<Outcome[]> => {
+export const runStryker = async (only: string, jobs: number, sample: Sample | null): Promise<Outcome[]> => {
   const tasks = pure.flatMap(({ code, tests: patterns }) => {
     const tests = repositoryFiles(patterns).filter((test) => !/\.(service|e2e|timing)\./.test(test))
     return repositoryFiles(code).flatMap((file) => (file.endsWith('.generated.ts') ? [] : { file, tests }))
   })
-  const chosen = tasks.filter(({ file }) => file.startsWith(only))
+  const matching = tasks.filter(({ file }) => file.startsWith(only))
+  const few = sample && { ...sample, most: Math.ceil(sample.most / FAULTS_PER_FILE) }
+  const chosen = few === null ? matching : fewOfEach(matching, few, ({ file }) => [folderOf(file), file])
   const outcomes: Outcome[] = []
   for (const [at, { file, tests }] of chosen.entries()) {
     const reportFile = `${RESULTS}/stryker/${file.replaceAll('/', '-')}.${hashOf([file, ...tests])}.json`

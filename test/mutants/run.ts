@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { runFaults } from './run-faults.ts'
 import { runStryker } from './run-stryker.ts'
+import type { Sample } from './sample.ts'
 import { report, scores, shareOf, TARGET } from './score.ts'
 
 /*
@@ -10,7 +11,8 @@ import { report, scores, shareOf, TARGET } from './score.ts'
  *   npm run mutants                            everything; takes hours, continues where an earlier run ended
  *   npm run mutants -- --only src/db/index     files whose path begins with this
  *   npm run mutants -- --part lists            the listed faults only
- *   npm run mutants -- --part lists --sample 40   at most 40 of the listed faults of each folder, chosen by --seed
+ *   npm run mutants -- --sample 40             of each folder, at most 40 listed faults and the changes of two files (one
+ *                                              for each 20), chosen by --seed
  *   npm run mutants -- --part stryker          the changes that Stryker makes only
  *   npm run mutants -- --jobs 1                faults tried at a time; as many as there are cores unless given
  */
@@ -26,10 +28,10 @@ const { values } = parseArgs({
 })
 
 const jobs = Number(values.jobs)
-const sample = values.sample === undefined ? null : { most: Number(values.sample), seed: values.seed }
+const sample: Sample | null = values.sample === undefined ? null : { most: Number(values.sample), seed: values.seed }
 const outcomes = [
   ...(values.part === 'stryker' ? [] : await runFaults(values.only, jobs, sample)),
-  ...(values.part === 'lists' ? [] : await runStryker(values.only, jobs)),
+  ...(values.part === 'lists' ? [] : await runStryker(values.only, jobs, sample)),
 ]
 console.log(`\n${report(outcomes)}`)
 process.exitCode = scores(outcomes).every((row) => shareOf(row) >= TARGET) ? 0 : 1
