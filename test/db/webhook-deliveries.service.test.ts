@@ -135,7 +135,20 @@ test('a success ends a failure of the endpoint, unless another message failed si
   expect(await store.endpoint('we_1')).toMatchObject(failing)
 })
 
+test('a failure of a message that another worker has delivered meanwhile changes nothing', async () => {
+  const before = await store.endpoint('we_1')
+  await store.store('we_1', 1, { state: 'delivered', attempt: 10 })
+  await store.store('we_1', 2)
+  await recordAttempts(database, before, [failure(1, { nextAt: null, state: 'paused' }), failure(3)])
+  expect(await store.stored()).toMatchObject([
+    { seq: 1, state: 'delivered', attempt: 10, failure: null },
+    { seq: 2, state: 'waiting', attempt: 0 },
+  ])
+  expect(await store.endpoint('we_1')).toEqual(before)
+})
+
 test('failures together keep the first time, the longest pause and the last reason', async () => {
+  for (const seq of [1, 2]) await store.store('we_1', seq)
   const attempts = [failure(1, { retryAt: after(9_000) }), failure(2, {}, 50)]
   await recordAttempts(database, await store.endpoint('we_1'), attempts)
   expect(await store.endpoint('we_1')).toMatchObject({ failingSince: now, retryAt: after(9_000), failure: 'no 2' })

@@ -58,9 +58,16 @@ const recordDelivered = async (handle: Handle, endpoint: Endpoint, delivered: re
   if (done.length > 0) await handle.delete(deliveries).where(keyed(endpoint, done))
 }
 
+/** Does nothing when the message was delivered meanwhile. */
 const recordFailure = async (handle: Handle, endpoint: Endpoint, { id, at }: Attempt, it: Failure): Promise<void> => {
   const { failure, nextAt, retryAt, state } = it
   const next = nextAt === null ? ({ state: 'dead', endedAt: at } as const) : { nextAt }
+  const { rowCount } = await handle
+    .update(deliveries)
+    .set({ ...next, failure, attempt: sql`${deliveries.attempt} + 1` })
+    .where(and(keyed(endpoint, [id]), eq(deliveries.state, 'waiting')))
+  // Another worker, which sent it after the end of this one's claim, has delivered it.
+  if (rowCount === 0) return
   // Messages that were sent together may ask for different pauses.
   const latest = sql`greatest(${webhookEndpoints.retryAt}, ${retryAt.toISOString()}::timestamptz)`
   const failingSince = sql`coalesce(${webhookEndpoints.failingSince}, ${at.toISOString()}::timestamptz)`
@@ -68,10 +75,6 @@ const recordFailure = async (handle: Handle, endpoint: Endpoint, { id, at }: Att
     .update(webhookEndpoints)
     .set({ failingSince, retryAt: latest, failure, ...(state !== 'active' && { state }) })
     .where(and(eq(webhookEndpoints.id, endpoint.id), ne(webhookEndpoints.state, 'disabled')))
-  await handle
-    .update(deliveries)
-    .set({ ...next, failure, attempt: sql`${deliveries.attempt} + 1` })
-    .where(keyed(endpoint, [id]))
 }
 
 /** Records attempts to send messages of an endpoint, as it was when they were sent; nothing when it was removed. */

@@ -267,6 +267,8 @@ export const deliveryFaults: Faults = {
       ["...(state !== 'active' && { state })", 'state'],
       ["{ state: 'dead', endedAt: at }", "{ state: 'dead' }"],
       ['delivered.at(-1)?.at', 'delivered[0]?.at'],
+      ["and(keyed(endpoint, [id]), eq(deliveries.state, 'waiting'))", 'keyed(endpoint, [id])'],
+      ['  if (rowCount === 0) return\n', ''],
       ['lock_timeout = ${' + 'lockWithinMs}', 'lock_timeout = 0'],
       ['if (attempt.failed !== null) await', 'if (attempt.failed !== null) void'],
       ['      succeededAt: at,\n', ''],
