@@ -1,7 +1,10 @@
 import { pino } from 'pino'
+import { pad } from 'viem'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { readAudit } from '../../src/db/index/audit/runs.ts'
+import { noteUnknownLogs, saveHeartbeat } from '../../src/db/index/heartbeat.ts'
 import { auditPasts, comparePasts } from '../../src/indexer/audit/pasts.ts'
+import { logTopics } from '../../src/protocol/abi/logs.ts'
 import { chainOf } from '../../src/reads/read.ts'
 import { createRandom } from '../../src/sandbox/story/random.ts'
 import { openApp } from '../support/app.ts'
@@ -78,6 +81,23 @@ test(`views and logs lead to the same values, and each value counts (seed ${seed
 test('events of which the ledger lacks logs are left out', async () => {
   await run(`INSERT INTO log_gaps (chain_id, from_block, to_block, unread_to) VALUES (8453, 0, 1000000, 1000000)`)
   expect(await compare()).toEqual({ compared: 0, differences: [] })
+})
+
+test('nothing is compared while the diamond emits logs that this release does not know', async () => {
+  const [topic = '0x'] = logTopics
+  const head = { number: 1n, hash: pad('0x1'), timestamp: 1n }
+  await api.database.run(async (handle) => {
+    await saveHeartbeat(handle, 8453, {
+      ...{ head, isQuiet: true, proven: null, source: 'logs', problem: null, jobsFault: null },
+      nodes: { endpoints: [], halted: false, hasLogs: true },
+    })
+    await noteUnknownLogs(handle, 8453, [{ topics: [pad('0xab')], blockNumber: 7n }])
+  })
+  expect(await compare()).toEqual({ compared: 0, differences: [] })
+  // A release before this one did not know it.
+  await run(`UPDATE heartbeats SET unknown_topic = '\\x${topic.slice(2)}'`)
+  expect(await compare()).toEqual({ compared: life.eventIds().length, differences: [] })
+  await run('DELETE FROM heartbeats')
 })
 
 test('a step of the continuous audit compares five events, and shows the last difference', async () => {
