@@ -99,6 +99,21 @@ test.each<[string, boolean, Emitted, Partial<RawLog>]>([
   expect(fake.faults()).toEqual(isStorable ? [] : ['0 penalized: a log that cannot be decoded'])
 })
 
+test('logs are put in the order of the chain, each once', async () => {
+  const { fake, tip } = open()
+  const logs = await logsOf(fake, 2n)
+  const { facts, ledger } = await tip([...logs.toReversed(), ...logs])
+  expect([facts.map(({ id }) => id), ledger.length]).toEqual([[2n, 3n], logs.length])
+})
+
+test('a log that the index does not follow is a row of the ledger, and not an unknown one', async () => {
+  const { fake, tip } = open()
+  fake.reorg(1n)
+  fake.mine(['OwnershipTransferred', {}])
+  const { facts, hints, unknown, ledger } = await tip(await logsOf(fake, 2n))
+  expect([facts, hints, unknown, ledger.length]).toEqual([[], [], [], 1])
+})
+
 test('a log whose inputs are indexed in another way is one that this release does not know', async () => {
   const { fake, tip } = open()
   const [first, ...others] = await logsOf(fake, 2n)
