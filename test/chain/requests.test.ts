@@ -138,7 +138,8 @@ describe('the answer about a block', () => {
 
   test('has a hash of 32 bytes', () => {
     for (const wrong of ['0x', '0x12', '0x123', `${hash}00`])
-      expect(() => requests.getBlock('latest').parse({ ...block, hash: wrong })).toThrow('expected 32 bytes')
+      for (const request of [requests.getBlock('latest'), requests.getBlockByHash(hash)])
+        expect(() => request.parse({ ...block, hash: wrong })).toThrow('expected 32 bytes')
   })
 
   test('has a number and a time of at most 2^53 - 1', () => {

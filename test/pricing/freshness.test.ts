@@ -41,6 +41,9 @@ describe('the age of rates', () => {
   it.each([
     [92, null],
     [93, expect.stringContaining('more than 92 days ago')],
+    // In some places the next day has begun.
+    [-1, null],
+    [-2, expect.stringContaining('a day that is still to come')],
   ])('interest rates of %i days ago', (days, fault) => {
     expect(localRatesFault({ asOf: daysAgo(days) }, now)).toEqual(fault)
     expect(driftFault({ ...drift, localRates: { asOf: daysAgo(days) } }, now)).toEqual(fault)

@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are parts of source files
 import type { Faults } from '../fault.ts'
 
-const fold = ['test/history/fold.service.test.ts', 'test/history/at.service.test.ts']
+const fold = ['test/history/fold.test.ts', 'test/history/fold.service.test.ts', 'test/history/at.service.test.ts']
 const series = ['test/history/series.service.test.ts']
 const totals = ['test/history/totals.service.test.ts']
 
