@@ -15,7 +15,7 @@ import { UPGRADED } from './observer.ts'
 import { type Poll, poll } from './poll.ts'
 import { DuplicateRow, MissingRow } from './reading/gaps.ts'
 import { createRangePrefetcher } from './reading/prefetch.ts'
-import { ChainMoved, fetchTip, isPruned, type Range } from './reading/range.ts'
+import { type BlockId, ChainMoved, fetchTip, isPruned, type Range } from './reading/range.ts'
 import { readOn } from './reading/read-by-id.ts'
 import { hintsOf } from './reading/unknown-logs.ts'
 import { findAncestor, isBelowFinal } from './reorg.ts'
@@ -101,8 +101,6 @@ const PROTOCOL_EVERY_MS = 5_000
 
 /** The number of entities of each kind that are read by id at once. It grows by a factor while there are more. */
 const READ_BATCH = { first: 8, max: 2_048, factor: 4 }
-
-type BlockId = Pick<Block, 'number' | 'hash'>
 
 const later = (a: BlockId, b: BlockId): BlockId => (b.number > a.number ? b : a)
 

@@ -1,15 +1,7 @@
 import type { FeeLog, Hint } from '../../protocol/abi/logs.ts'
 import { kinds } from '../../protocol/entities.ts'
 import { announce } from '../changes/changes.ts'
-import {
-  settlementsScope,
-  type Touched,
-  touchedByIds,
-  touchedByMembers,
-  touching,
-  touchingAll,
-  union,
-} from '../changes/scopes.ts'
+import { type Touched, touchedByIds, touchedByMembers, touchingAll, union } from '../changes/scopes.ts'
 import type { Database } from '../pool.ts'
 import type { StoredBlock } from '../stored.ts'
 import { completeFees, insertFees } from './fees.ts'
@@ -63,8 +55,7 @@ export const storeGapLogs = (
     else touched.push(await touchedByRows(handle, chainId, added))
     // No read waits for the refresh: the logs may be old.
     if (!gap.ledgerOnly) await writeHints(handle, chainId, logs.hints, null)
-    const settled = idsIn(logs.hints, 'event')
-    if ((await fillSettlements(handle, chainId, settled)) > 0) touched.push(touching(settlementsScope))
+    touched.push(await fillSettlements(handle, chainId, idsIn(logs.hints, 'event')))
     const lacks = await shortenGap(handle, gap, logs.from)
     const all = union([...touched, await completeFees(handle, chainId)])
     const news = gap.ledgerOnly ? [] : newsIn(added, all)

@@ -152,6 +152,12 @@ export const readHeartbeat = async (handle: Handle, chainId: ChainId) => {
   return { ...heartbeat, unknownLogs, at: row.reportedAt, ageSeconds }
 }
 
+type UnknownLogs = NonNullable<Awaited<ReturnType<typeof readHeartbeat>>>['unknownLogs']
+
+/** The unknown logs of a heartbeat, unless this build knows the newest of them; null without any. */
+export const stillUnknown = (logs: UnknownLogs | undefined): UnknownLogs =>
+  logs == null || isKnownTopic(logs.topic ?? undefined) ? null : logs
+
 /** The head that the leader has stored; null before the first, and by a build that stores no hash. */
 export const readStoredHead = async (handle: Handle, chainId: ChainId) => {
   const [row] = await handle.select(checkedHead).from(work.heartbeats).where(eq(work.heartbeats.chainId, chainId))

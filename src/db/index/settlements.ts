@@ -4,7 +4,7 @@ import type { Hint } from '../../protocol/abi/logs.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import { bigints, insertMany } from '../bulk.ts'
 import { announce } from '../changes/changes.ts'
-import { settlementsScope, touching } from '../changes/scopes.ts'
+import { settlementsScope, type Touched, touching } from '../changes/scopes.ts'
 import type { Database, Handle } from '../pool.ts'
 import { settlementLogs, settlements } from '../schema/index-state.ts'
 import type { Stored, StoredBlock } from '../stored.ts'
@@ -152,15 +152,15 @@ export const insertSettlementLogs = (handle: Handle, chainId: ChainId, hints: re
 
 /**
  * Gives settlements of these events that were observed before their log was known the transaction of the newest log up to
- * their block. Returns how many.
+ * their block. Returns what that touches.
  */
-export const fillSettlements = async (handle: Handle, chainId: ChainId, ids: readonly bigint[]): Promise<number> => {
+export const fillSettlements = async (handle: Handle, chainId: ChainId, ids: readonly bigint[]): Promise<Touched> => {
   const { rowCount } = await handle.execute(sql`UPDATE ${settlements} AS settled SET tx_hash = log.tx_hash
     FROM ${settlementLogs} AS log
     WHERE settled.chain_id = ${chainId} AND settled.event_id = ANY(${bigints(ids)}) AND settled.tx_hash IS NULL AND log.chain_id = settled.chain_id
       AND log.event_id = settled.event_id AND log.block_number = (SELECT max(block_number) FROM ${settlementLogs}
         WHERE chain_id = settled.chain_id AND event_id = settled.event_id AND block_number <= settled.block_number)`)
-  return rowCount ?? 0
+  return rowCount ? touching(settlementsScope) : touching()
 }
 
 /** The newest settlements of events up to a block, or at any, that are not reported as final. */

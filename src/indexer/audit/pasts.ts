@@ -1,11 +1,10 @@
 import type { Chain } from '../../chain/chain.ts'
 import { lastEvent, readMembers, savePasts } from '../../db/index/audit/pasts.ts'
-import { readHeartbeat } from '../../db/index/heartbeat.ts'
+import { readHeartbeat, stillUnknown } from '../../db/index/heartbeat.ts'
 import type { Database } from '../../db/pool.ts'
 import { createHistory } from '../../db/queries/history.ts'
 import { isUnavailable } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/observe/log.ts'
-import { isKnownTopic } from '../../protocol/abi/logs.ts'
 import { type EventRecord, historyOf } from '../../protocol/history/history.ts'
 
 /*
@@ -66,14 +65,14 @@ const sampleOf = async ({ chain, database, random }: Deps, size: number): Promis
 
 /**
  * Compares a sample of `size` events with their logs: at most 20,000 logs, 200 deposits and 500 positions of each. Events
- * of which the ledger lacks logs are left out, and all while the diamond emits logs that this build does not know. Throws `service_unavailable` when the database is out of reach.
+ * of which the ledger lacks logs are left out, and all while the diamond emits logs that this build does not know. Throws
+ * `service_unavailable` when the database is out of reach.
  */
 export const comparePasts = async (deps: Deps, size: number): Promise<Pasts> => {
   const { chain, database } = deps
   const heartbeat = await database.run((handle) => readHeartbeat(handle, chain.chainId))
-  const newest = heartbeat?.unknownLogs
   // A log that this build does not know may have changed any event.
-  if (newest && !isKnownTopic(newest.topic ?? undefined)) return { compared: 0, differences: [] }
+  if (stillUnknown(heartbeat?.unknownLogs) !== null) return { compared: 0, differences: [] }
   const differences: string[] = []
   let compared = 0
   for (const id of await sampleOf(deps, size)) {

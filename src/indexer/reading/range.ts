@@ -13,6 +13,9 @@ import { ledgerIds } from '../../protocol/ledger.ts'
 import { noneExists, recordCall } from './existence.ts'
 import { absentWith } from './gaps.ts'
 
+/** What names a block of one fork. */
+export type BlockId = Pick<Block, 'number' | 'hash'>
+
 /**
  * The content of a range of blocks, its last block, and the endpoint that returned its logs. `ledger` has every log, in
  * order; `unknown` are those that this build does not know. `complete` is whether no further entity exists at that block; null when that was not
@@ -69,7 +72,7 @@ export const fetchTip = async (
   chain: Chain,
   tip: Pick<Range, 'endpoint'> & {
     readonly cursor: StoredBlock
-    readonly to: Pick<Block, 'number' | 'hash'>
+    readonly to: BlockId
     readonly logs: readonly RawLog[]
     readonly last: LastIds
   },
@@ -85,7 +88,7 @@ export const fetchTip = async (
     blocks: numbers.map((number) => getBlock(number)),
   })
   const headers = new Map(blocks.map((outcome) => blockOf(outcome)).map((block) => [block.number, block]))
-  const verified = ({ number, hash }: Pick<Block, 'number' | 'hash'>): Block => {
+  const verified = ({ number, hash }: BlockId): Block => {
     const header = headers.get(number)
     if (header?.hash !== hash) throw new ChainMoved(`block ${number} changed`)
     return header
@@ -176,15 +179,7 @@ type Sorted = Pick<Range, 'hints' | 'unknown'> & {
 const sort = (
   chain: Chain,
   endpoint: number,
-  {
-    logs,
-    from,
-    last,
-  }: {
-    readonly logs: readonly RawLog[]
-    readonly from: bigint
-    readonly last: Pick<Block, 'number' | 'hash'>
-  },
+  { logs, from, last }: { readonly logs: readonly RawLog[]; readonly from: bigint; readonly last: BlockId },
 ): Sorted => {
   const facts: Fact[] = []
   const hints: Hint[] = []

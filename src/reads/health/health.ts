@@ -1,7 +1,7 @@
 import type { IndexHealth } from '../../db/index/health.ts'
+import { stillUnknown } from '../../db/index/heartbeat.ts'
 import { adviceOf } from '../../db/refusals.ts'
 import { unavailable } from '../../lib/errors.ts'
-import { isKnownTopic } from '../../protocol/abi/logs.ts'
 import { type ChainId, type Deployment, startBlockFault } from '../../protocol/chains.ts'
 import { laggingIndex } from '../freshness/freshness.ts'
 import {
@@ -103,10 +103,13 @@ const alarms: readonly ((chain: ChainHealth) => string | null)[] = [
     feesContradiction === null
       ? null
       : `The fee rates of chain ${chainId} contradict its logs, so fees of claims are null: ${feesContradiction}. Run the audit command, and find the transaction that changed the rates without a log.`,
-  ({ chainId, health: { heartbeat } }) =>
-    heartbeat?.unknownLogs && !isKnownTopic(heartbeat.unknownLogs.topic ?? undefined)
-      ? `The diamond of chain ${chainId} emits logs that this release does not know, such as ${heartbeat.unknownLogs.topic ?? 'one with other topics'} in block ${heartbeat.unknownLogs.block}: install the release for its upgrade. Until then, what these logs may name is read again.`
-      : null,
+  ({ chainId, health: { heartbeat } }) => {
+    const unknown = stillUnknown(heartbeat?.unknownLogs)
+    return (
+      unknown &&
+      `The diamond of chain ${chainId} emits logs that this release does not know, such as ${unknown.topic ?? 'one with other topics'} in block ${unknown.block}: install the release for its upgrade. Until then, what these logs may name is read again.`
+    )
+  },
   ({ chainId, health, state }) => {
     const age = provenAgeOf(health)
     const isLate = age === null ? state === 'following' : age > ALARM_AFTER_SECONDS

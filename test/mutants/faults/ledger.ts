@@ -83,8 +83,8 @@ export const ledgerFaults: Faults = {
     tests: ['test/indexer/audit-pasts.service.test.ts'],
     faults: [
       ["  if ('why' in history) return [`event ${id}: ${history.why}`]\n", "  if ('why' in history) return []\n"],
-      ['if (newest && !isKnownTopic(newest.topic ?? undefined)) return', 'if (newest) return'],
-      ['if (newest && !isKnownTopic(newest.topic ?? undefined)) return', 'if (false) return'],
+      ['if (stillUnknown(heartbeat?.unknownLogs) !== null) return', 'if (heartbeat?.unknownLogs) return'],
+      ['if (stillUnknown(heartbeat?.unknownLogs) !== null) return', 'if (false) return'],
       ['log.blockNumber <= seen.blockNumber', 'true'],
       ['fold.deposit(seen.id) : fold.position(seen.id)', 'fold.deposit(seen.id) : null'],
       ['values[field] === value', 'true'],

@@ -1,20 +1,19 @@
 import { and, asc, between, eq, ne, sql } from 'drizzle-orm'
-import type { FeeLog, Hint } from '../../../protocol/abi/logs.ts'
 import type { ChainId } from '../../../protocol/chains.ts'
 import { announce } from '../../changes/changes.ts'
-import { settlementsScope, type Touched, touchedByEvents, touching, union } from '../../changes/scopes.ts'
+import { type Touched, touchedByEvents, touching, union } from '../../changes/scopes.ts'
 import type { Database, Handle } from '../../pool.ts'
 import { logGaps } from '../../schema/index-state.ts'
 import { ledger } from '../../schema/ledger.ts'
 import * as work from '../../schema/work.ts'
 import type { StoredBlock } from '../../stored.ts'
 import { insertFees, judgeFees } from '../fees.ts'
+import type { GapLogs } from '../gap-logs.ts'
 import { idsIn, writeHints } from '../hints.ts'
 import { completeRows, type LedgerRow, newsIn, numberRows, putLedger, storedRows, touchedByRows } from '../ledger.ts'
 import { holdAnchor, readCursor } from '../progress.ts'
 import { lockRefreshQueue } from '../refresh-queue.ts'
 import { fillSettlements } from '../settlements.ts'
-import type { Dated } from '../write.ts'
 
 /** A row of the ledger as it is stored. */
 export type StoredLedgerRow = Readonly<typeof ledger.$inferSelect>
@@ -64,14 +63,14 @@ export const nextLedgerBlock = (database: Pick<Database, 'run'>, chainId: ChainI
     return row?.next ?? 0n
   })
 
-/** What logs mean to the rest of the index: what to read again, settlements among it, and fee rates. */
-export type Meanings = { readonly hints: readonly Hint[]; readonly fees: readonly Dated<FeeLog>[] }
+/** What logs mean to the rest of the index. */
+export type Meanings = Pick<GapLogs, 'hints' | 'fees'>
 
 /** What logs of rates, in the order of the chain, touch that were missing: the events above the first of them. */
-const touchedByFees = async (handle: Handle, chainId: ChainId, [first]: Meanings['fees']): Promise<Touched[]> => {
-  if (first === undefined) return []
+const touchedByFees = async (handle: Handle, chainId: ChainId, [first]: Meanings['fees']): Promise<Touched> => {
+  if (first === undefined) return touching()
   const isAbove = sql`events.block_number >= ${first.blockNumber}::bigint`
-  return [await judgeFees(handle, chainId), await touchedByEvents(handle, chainId, isAbove)]
+  return union([await judgeFees(handle, chainId), await touchedByEvents(handle, chainId, isAbove)])
 }
 
 /**
@@ -113,11 +112,10 @@ export const saveLedgerPart = (
     const added = await putLedger(handle, chainId, repairs)
     await insertFees(handle, chainId, fees)
     await writeHints(handle, chainId, hints, null)
-    const isFilled = (await fillSettlements(handle, chainId, idsIn(hints, 'event'))) > 0
     const all = union([
       ...[wrong, await touchedByRows(handle, chainId, repairs)],
-      ...(isFilled ? [touching(settlementsScope)] : []),
-      ...(await touchedByFees(handle, chainId, fees)),
+      await fillSettlements(handle, chainId, idsIn(hints, 'event')),
+      await touchedByFees(handle, chainId, fees),
     ])
     const news = newsIn(added, all)
     await numberRows(handle, chainId, news, await announce(handle, chainId, all, news.length))
