@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import type { SandboxState } from '../../../src/sandbox/controls/messages.ts'
 import { parseDecimal } from '../text/input.ts'
 import { runControl } from './controls.ts'
@@ -200,9 +200,13 @@ const Controls = ({ wallet, chains, accounts, first, isOpen }: Props & { readonl
 export const Panel = (props: Props) => {
   const [isOpen, setOpen] = useState(saved.read('open') === 'yes')
   const toggle = useRef<HTMLButtonElement>(null)
-  useEffect(() => saved.write('open', isOpen ? 'yes' : 'no'), [isOpen])
+  // Saved at once: the page may be left before it is painted.
+  const open = (is: boolean): void => {
+    saved.write('open', is ? 'yes' : 'no')
+    setOpen(is)
+  }
   const close = (): void => {
-    setOpen(false)
+    open(false)
     toggle.current?.focus()
   }
   return (
@@ -214,7 +218,7 @@ export const Panel = (props: Props) => {
         class="toggle"
         aria-expanded={isOpen}
         aria-controls="controls"
-        onClick={() => setOpen(!isOpen)}
+        onClick={() => open(!isOpen)}
       >
         Sandbox
       </button>
