@@ -151,7 +151,8 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   const changed = changeStream(sources)
   const changeStreams = createStreams({ changes, capacity, log, onItems, source: changed })
   const { maxWaits: max, maxWaitsPerClient: maxPerClient } = limits
-  const waits = createWaits({ chains, changes, refreshState: sources.lists.refreshState, max, maxPerClient, draining })
+  const { refreshState, ledgerTransactions } = sources.lists
+  const waits = createWaits({ chains, changes, refreshState, ledgerTransactions, max, maxPerClient, draining })
   app.addHook('onClose', async () => waits.close())
   const turns = createReadTurns(limits.connections)
   const senders = createSenders()

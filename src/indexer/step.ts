@@ -77,7 +77,10 @@ export type StepResult = Done & {
  */
 const PROVE_EVERY_MS = 10_000
 
-/** How often the anchor is compared with the chain while it can be replaced, and whether it still can, in milliseconds. */
+/**
+ * How often the anchor is compared with the chain while it can be replaced, and whether it still can, in milliseconds.
+ * A reader that has waited for less time needs none: each move of the index compares the cursor.
+ */
 const ANCHOR_EVERY_MS = 1_000
 const FINAL_EVERY_MS = 60_000
 
@@ -133,6 +136,8 @@ export const createStep = (deps: StepDeps) => {
   let readBatch = readBatches.first
   /** The last head that was polled, and its time. */
   let last: { readonly head: Block; readonly at: number } | null = null
+  /** Since when readers wait without a pause; null while none waits. */
+  let fastSince: number | null = null
   /** The newest block with something of the protocol that a reorg may replace; undefined while it is not known. */
   let replaceable: bigint | null | undefined
 
@@ -277,6 +282,14 @@ export const createStep = (deps: StepDeps) => {
     return number > cursor.number ? cursor.number + 1n : number
   }
 
+  /** Whether the anchor has to be compared with the chain. */
+  const isAnchorDue = (source: Source, isFast: boolean): boolean => {
+    fastSince = isFast ? (fastSince ?? now()) : null
+    // Without logs nothing else links a write to the one before.
+    if (source === 'ids' || anchorCheck.is(anchorEveryMs)) return true
+    return fastSince !== null && now() - fastSince >= ANCHOR_EVERY_MS && anchorCheck.is(ANCHOR_EVERY_MS)
+  }
+
   /** Whether a reorg may replace something of the protocol. */
   const isReplaceable = async (anchor: StoredBlock): Promise<boolean> => {
     if (replaceable === undefined) replaceable = anchor.number
@@ -314,13 +327,12 @@ export const createStep = (deps: StepDeps) => {
       const prefetchedHead = headForPrefetched(progress)
       if (prefetchedHead !== null)
         return attempt(anchor, prefetchedHead, () => readRange(lease, progress, prefetchedHead))
-      // Without logs nothing else links a write to the one before.
-      const isAnchorDue = source === 'ids' || anchorCheck.is(isFast ? ANCHOR_EVERY_MS : anchorEveryMs)
-      const isChecked = anchor !== null && isAnchorDue && (source === 'ids' || (await isReplaceable(anchor)))
+      const isDue = isAnchorDue(source, isFast)
+      const isChecked = anchor !== null && isDue && (source === 'ids' || (await isReplaceable(anchor)))
       const polled = await poll(chain, { anchor: isChecked ? anchor : null, logsFrom: logsFrom(progress, source) })
       const earlier = last?.head
       last = { head: polled.head, at: now() }
-      const how = { earlier, wanted, isAnchorDue }
+      const how = { earlier, wanted, isAnchorDue: isDue }
       const done = await attempt(anchor, polled.head, () => react(lease, progress, source, polled, how))
       // The next step polls again: using prefetched ranges could skip the reason why this one could not decide.
       if (done.left === 'a decision') last = null

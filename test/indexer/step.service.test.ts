@@ -218,15 +218,23 @@ describe('the anchor', () => {
     expect([await requests(), await requests()]).toEqual([2, 1])
   })
 
-  test('is compared less often while no reader waits', async () => {
+  test('is compared less often while no reader waits, or has waited for long', async () => {
     const step = await openIndexed({ anchorEveryMs: 4_000 })
     await step()
     fake.sent()
     for (const [ms, isFast, isCompared] of [
       [3_999, false, false],
       [1, false, true],
+      // A reader begins to wait, and has waited for a second.
+      [1_000, true, false],
+      [999, true, false],
+      [1, true, true],
+      [999, true, false],
+      [1, true, true],
+      // Another one begins to wait.
       [1_000, false, false],
-      [0, true, true],
+      [999, true, false],
+      [1_000, true, true],
     ] as const) {
       clock.now += ms
       await step(-1n, isFast)

@@ -1,5 +1,6 @@
-import { keccak256, numberToHex } from 'viem'
+import { type Hex, keccak256, numberToHex } from 'viem'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { PlacedTransaction } from '../../src/db/queries/ledger-transactions.ts'
 import { unavailable } from '../../src/lib/errors.ts'
 import { afterRefresh, awaitHead, awaitIndex, consistency } from '../../src/reads/freshness/consistency.ts'
 import { fakeChain, hashAt } from '../support/fake-chain.ts'
@@ -89,14 +90,26 @@ describe('minBlock of an index', () => {
   })
 })
 
-test.each([
-  [100n, 'for the block, which the head has reached', 100n],
-  [99n, 'for news', null],
-])('a wait of an index for block 100 at head %i asks the worker %s', async (head, _, block) => {
-  const opened = open({}, head)
-  opened.tips.set(8453, 98n)
-  await outcomeAfter(0, onIndex(opened, { minBlock: 100, waitMs: 0 }))
-  expect(opened.asks).toEqual([block])
+describe('a wait of an index for a block', () => {
+  test.each([99n, 100n])('asks the worker for the block at head %i', async (head) => {
+    const opened = open({}, head)
+    opened.tips.set(8453, 98n)
+    await outcomeAfter(0, onIndex(opened, { minBlock: 100, waitMs: 0 }))
+    expect(opened.asks).toEqual([100n])
+    expect(opened.batches).toHaveLength(0)
+  })
+
+  test('asks for the oldest block of all waits, and for none that the index has', async () => {
+    const opened = open()
+    opened.tips.set(8453, 98n)
+    const waiting = [104, 102, 103].map((minBlock) => onIndex(opened, { minBlock }))
+    await outcomeAfter(500, Promise.all(waiting))
+    expect(opened.asks.slice(1)).toEqual([102n])
+    opened.commit(8453, 104n)
+    await outcomeAfter(10, Promise.all(waiting))
+    await outcomeAfter(0, onIndex(opened, { minBlock: 104, waitMs: 0 }, { observed: true }))
+    expect(opened.asks).toHaveLength(2)
+  })
 })
 
 describe('afterTx of an index', () => {
@@ -151,6 +164,39 @@ describe('afterTx of an index', () => {
     const opened = open()
     opened.state.isDown = true
     expect(await outcomeAfter(0, onIndex(opened, { afterTx: HASH, waitMs: 0 }))).toBe('no node answers')
+  })
+
+  test('needs one receipt when the index has its logs in the block of the receipt, and another otherwise', async () => {
+    const opened = open({ [HASH]: 96 })
+    opened.tips.set(8453, 95n)
+    const stored = new Set<Hex>()
+    const asked: (readonly PlacedTransaction[])[] = []
+    opened.ledger.read = async (transactions) => {
+      if (transactions.length > 0) asked.push(transactions)
+      return stored
+    }
+    const receipts = () => opened.calls('eth_getTransactionReceipt').length
+    const inLedger = onIndex(opened, { afterTx: HASH })
+    expect(await outcomeAfter(0, inLedger)).toBeUndefined()
+    stored.add(HASH)
+    opened.commit(8453, 96n)
+    expect(await outcomeAfter(10, inLedger)).toMatchObject({ block: 96n, isReverted: false })
+    expect([receipts(), asked]).toEqual([1, [[{ hash: HASH, block: 96n }]]])
+    // After a reorg it is in a later block.
+    stored.clear()
+    opened.state.mined = { [HASH]: 97 }
+    opened.commit(8453, 95n)
+    const moved = onIndex(opened, { afterTx: HASH })
+    expect(await outcomeAfter(0, moved)).toBeUndefined()
+    opened.commit(8453, 96n)
+    expect(await outcomeAfter(10, moved)).toBeUndefined()
+    expect(receipts()).toBe(2)
+    opened.ledger.read = async () => {
+      throw unavailable('the database does not answer')
+    }
+    opened.commit(8453, 97n)
+    expect(await outcomeAfter(10, moved)).toMatchObject({ block: 97n })
+    expect(receipts()).toBe(3)
   })
 
   test('is found in a later poll, every 250 ms', async () => {

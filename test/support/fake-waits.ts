@@ -1,5 +1,7 @@
+import type { Hex } from 'viem'
 import { onTestFinished } from 'vitest'
 import type { Chain } from '../../src/chain/chain.ts'
+import type { PlacedTransaction } from '../../src/db/queries/ledger-transactions.ts'
 import type { RefreshState } from '../../src/db/queries/refresh-state.ts'
 import type { ChainId } from '../../src/protocol/chains.ts'
 import type { Changes } from '../../src/reads/cache/resources.ts'
@@ -40,7 +42,7 @@ export const fakeChanges = () => {
   }
 }
 
-/** Waits over chains of a test. `queue.read` answers for the refresh queue. */
+/** Waits over chains of a test. `queue.read` answers for the refresh queue, and `ledger.read` for the ledger, which is empty. */
 export const openWaits = (
   chains: readonly Chain[],
   { max = 100, maxPerClient = 100 }: { readonly max?: number; readonly maxPerClient?: number } = {},
@@ -48,14 +50,16 @@ export const openWaits = (
   const draining = new AbortController()
   const log = fakeChanges()
   const queue = { read: async (): Promise<RefreshState> => ({ oldestBlock: null, newestChange: 0 }) }
+  const ledger = { read: async (_: readonly PlacedTransaction[]): Promise<ReadonlySet<Hex>> => new Set() }
   const waits = createWaits({
     chains: new Map(chains.map((chain) => [chain.chainId, chain])),
     changes: log.changes,
     refreshState: () => queue.read(),
+    ledgerTransactions: (_, transactions) => ledger.read(transactions),
     ...{ max, maxPerClient, draining: draining.signal },
   })
   onTestFinished(waits.close)
-  return { ...log, waits, draining, queue }
+  return { ...log, waits, draining, queue, ledger }
 }
 
 /** A client that a test can disconnect. */

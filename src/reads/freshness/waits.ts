@@ -3,6 +3,7 @@ import type { Chain } from '../../chain/chain.ts'
 import { isTooLong } from '../../chain/rpc/errors.ts'
 import { type Block, getBlock, getReceipt, type MinedAt } from '../../chain/rpc/requests.ts'
 import type { Reached } from '../../db/changes/changes.ts'
+import type { createLedgerTransactions } from '../../db/queries/ledger-transactions.ts'
 import type { RefreshState } from '../../db/queries/refresh-state.ts'
 import { isUnavailable, nullIfUnavailable, ServiceError, unavailable } from '../../lib/errors.ts'
 import { max, min } from '../../lib/fixed.ts'
@@ -22,7 +23,7 @@ export type Client = {
 
 /**
  * A mined transaction as one endpoint reports it: its block, whether it reverted, and whether the poll's newest block is
- * on the fork of that block and not below it.
+ * known to be on the fork of that block and not below it.
  */
 type FoundTransaction = {
   readonly block: bigint
@@ -65,6 +66,8 @@ type Deps = {
   readonly changes: Changes
   /** Reads the state of a chain's refresh queue. */
   readonly refreshState: (chainId: ChainId) => Promise<RefreshState>
+  /** Finds the transactions of a chain that the index has in the blocks of their receipts. */
+  readonly ledgerTransactions: ReturnType<typeof createLedgerTransactions>
   /** Most concurrent waits of all clients, and of one client. */
   readonly max: number
   readonly maxPerClient: number
@@ -72,7 +75,9 @@ type Deps = {
   readonly draining: AbortSignal
 }
 
-type Nodes = { readonly chain: Chain; readonly longReceipts: LongReceipts }
+type Read = readonly (readonly [Hex, FoundTransaction])[]
+
+type Nodes = Pick<Deps, 'ledgerTransactions'> & { readonly chain: Chain; readonly longReceipts: LongReceipts }
 
 /**
  * Reads the mined ones of some transactions. Each batch goes to one endpoint, so that its answers are of one fork.
@@ -84,7 +89,7 @@ const readTransactions = async (
   nodes: Nodes,
   newest: Pick<Block, 'number' | 'hash'> | undefined,
   hashes: readonly Hex[],
-): Promise<(readonly [Hex, FoundTransaction])[]> => {
+): Promise<Read> => {
   const { chain, longReceipts } = nodes
   const found = new Map<Hex, MinedAt | null | undefined>(hashes.map((hash) => [hash, longReceipts.known(chain, hash)]))
   const requested = hashes.filter((hash) => found.get(hash) === undefined)
@@ -125,6 +130,22 @@ const oldestAbove = (tip: Reached | undefined, blocks: readonly bigint[]): bigin
   return ahead.length === 0 ? null : ahead.reduce(min)
 }
 
+/** What is known of transactions without asking the nodes: `before`, compared with the index, whose newest block is `tip`. */
+const compareWithIndex = async (
+  { chain, ledgerTransactions }: Nodes,
+  tip: Reached | undefined,
+  before: Read,
+): Promise<Read> => {
+  const isAhead = ({ block }: FoundTransaction): boolean => block > (tip?.block.number ?? -1n)
+  const placed = before.flatMap(([hash, found]) => (isAhead(found) ? [] : { hash, block: found.block }))
+  const stored = await ledgerTransactions(chain.chainId, placed).catch(nullIfUnavailable)
+  return before.flatMap(([hash, found]): Read => {
+    const isReached = stored?.has(hash) === true
+    // The others emitted no log, or moved.
+    return isReached || isAhead(found) ? [[hash, { ...found, isReached }]] : []
+  })
+}
+
 /** Reads the head and transactions of a chain. `before` are the transactions of the last poll. */
 const readSnapshot = async (
   nodes: Nodes,
@@ -137,16 +158,15 @@ const readSnapshot = async (
     const head = await chain.head()
     // The worker stores heads more often while a client waits for one.
     if (keys.some((key) => !isHex(key) && BigInt(key) > head.number)) chain.ask(null, ASK_MS)
-    // What the index has not reached yet is known well enough.
-    const waiting = hashes.flatMap((hash) => {
-      const known = place === 'index' ? before.get(hash) : undefined
-      const isAhead = known !== undefined && known.block > (tip?.block.number ?? -1n) && known.block <= head.number
-      return isAhead ? [[hash, known] as const] : []
+    const mined = hashes.flatMap((hash): Read => {
+      const last = place === 'index' ? before.get(hash) : undefined
+      return last !== undefined && last.block <= head.number ? [[hash, last]] : []
     })
-    const requested = hashes.filter((hash) => waiting.every(([known]) => known !== hash))
+    const known = await compareWithIndex(nodes, tip, mined)
+    const requested = hashes.filter((hash) => known.every(([other]) => other !== hash))
     const newest = place === 'index' ? tip?.block : head
     const read = requested.length === 0 ? [] : await readTransactions(nodes, newest, requested)
-    const found = [...waiting, ...read]
+    const found = [...known, ...read]
     const last = found.map(([, { block }]) => block).reduce(max, -1n)
     const unreached = found.flatMap(([, { block, isReached }]) => (isReached ? [] : block))
     if (unreached.length > 0) chain.ask(oldestAbove(tip, unreached), ASK_MS)
@@ -186,10 +206,10 @@ const pollsOf = ({ changes, refreshState }: Pick<Deps, 'changes' | 'refreshState
       everyMs: TIP_POLL_MS,
       atOnce: MAX_TRANSACTIONS,
       async read(keys) {
-        const head = await nodes.chain.head().catch(nullIfUnavailable)
-        const mined = keys.map(BigInt).filter((block) => block <= (head?.number ?? -1n))
-        nodes.chain.ask(oldestAbove(tipOf(), mined), ASK_MS)
-        return tipOf()
+        const tip = tipOf()
+        const oldest = oldestAbove(tip, keys.map(BigInt))
+        if (oldest !== null) nodes.chain.ask(oldest, ASK_MS)
+        return tip
       },
     }),
     refreshRequests: createSharedPoll({
@@ -210,14 +230,16 @@ export type Polls = ReturnType<typeof pollsOf>
  * once in a poll, and nothing is polled while there are no waits.
  */
 export const createWaits = (deps: Deps) => {
-  const { chains, changes, max, maxPerClient, draining } = deps
+  const { chains, changes, ledgerTransactions, max, maxPerClient, draining } = deps
   const open = new Set<AbortController>()
   /** The number of open waits by client address. */
   const openByClient = createTally<string>()
   let refused = 0
 
   const longReceipts = createLongReceipts()
-  const polls = new Map([...chains].map(([chainId, chain]) => [chainId, pollsOf(deps, { chain, longReceipts })]))
+  const polls = new Map(
+    [...chains].map(([chainId, chain]) => [chainId, pollsOf(deps, { chain, longReceipts, ledgerTransactions })]),
+  )
   const stop = changes.onCommit(() => {
     for (const { index, head, tips, refreshRequests } of polls.values()) {
       index.wake()

@@ -3,6 +3,7 @@ import { createTokens } from '../../chain/tokens.ts'
 import type { Database } from '../../db/pool.ts'
 import { createActivity } from '../../db/queries/activity.ts'
 import { createHeldTokens } from '../../db/queries/held-tokens.ts'
+import { createLedgerTransactions } from '../../db/queries/ledger-transactions.ts'
 import { createListings } from '../../db/queries/listings.ts'
 import { createPortfolios } from '../../db/queries/portfolios.ts'
 import { createRefreshState } from '../../db/queries/refresh-state.ts'
@@ -25,6 +26,7 @@ export const createLists = (deps: {
     totals: createTotals(deps.database),
     heldTokens: createHeldTokens(deps.database),
     refreshState: createRefreshState(deps.database),
+    ledgerTransactions: createLedgerTransactions(deps.database),
     tokens: createTokens(deps.chains),
     token: knownTokens([...deps.chains.values()].map(({ deployment }) => deployment)),
   }

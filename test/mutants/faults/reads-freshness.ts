@@ -3,6 +3,15 @@ import type { Faults } from '../fault.ts'
 const polls = ['test/reads/waits.test.ts', 'test/reads/transaction-polls.test.ts', 'test/reads/consistency.test.ts']
 
 export const freshnessFaults: Faults = {
+  'src/db/queries/ledger-transactions.ts': {
+    tests: ['test/db/queries/ledger-transactions.service.test.ts'],
+    faults: [
+      ['chain_id = $1 AND ', ''],
+      [' AND block_number = block', ''],
+      [" AND tx_hash = decode(hash, 'hex')", ''],
+      ['if (transactions.length === 0) return new Set()\n', ''],
+    ],
+  },
   'src/reads/freshness/waits.ts': {
     tests: polls,
     faults: [
@@ -50,14 +59,23 @@ export const freshnessFaults: Faults = {
       ['if (!isUnavailable(fault)) throw fault\n    return { tip, head: null', 'return { tip, head: null'],
       ['const MAX_TRANSACTIONS = 50', 'const MAX_TRANSACTIONS = 51'],
       ['everyMs: NODE_POLL_MS,\n      atOnce: MAX_TRANSACTIONS', 'everyMs: NODE_POLL_MS,\n      atOnce: 1'],
-      ['filter((block) => block <= (head?.number ?? -1n))', 'filter((block) => block < (head?.number ?? -1n))'],
-      ['filter((block) => block <= (head?.number ?? -1n))', 'filter(() => true)'],
-      ['oldestAbove(tipOf(), mined)', 'null'],
+      ['if (oldest !== null) nodes', 'nodes'],
+      ['nodes.chain.ask(oldest, ASK_MS)', 'nodes.chain.ask(null, ASK_MS)'],
+      ['{ ...found, isReached }', 'found'],
+      [
+        'const isReached = stored?.has(hash) === true',
+        'const isReached = stored?.has(hash) === true || found.isReached',
+      ],
+      ['return isReached || isAhead(found) ?', 'return isAhead(found) ?'],
+      ['return isReached || isAhead(found) ?', 'return isReached ?'],
+      ['return isReached || isAhead(found) ?', 'return true ?'],
+      ['isAhead(found) ? [] : { hash', 'false ? [] : { hash'],
+      ['placed).catch(nullIfUnavailable)', 'placed)'],
       ['indexed: tipOf()?.block.number ?? null', 'indexed: null'],
       ['knownChange: changes.position()', 'knownChange: state.newestChange'],
-      [' && known.block <= head.number', ''],
+      [' && last.block <= head.number', ''],
       ["place === 'index' ? before.get(hash) : undefined", 'before.get(hash)'],
-      ['known.block > (tip?.block.number ?? -1n)', 'true'],
+      ['boolean => block > (tip', 'boolean => block >= (tip'],
       ['requested.length === 0 ? []', 'requested.length <= 1 ? []'],
       ['return [[hash, { block, isReverted, ', 'return [[hash, { block, isReverted: false, '],
       [
