@@ -67,6 +67,18 @@ describe('a failed call', () => {
   test('without a reason has a code of its own', () => {
     for (const data of [null, '0x', text('')] as const)
       expect(decode(data)).toEqual(['reverted_without_reason', 'execution reverted'])
+    expect(decode(null, undefined, 'execution reverted  ')).toEqual(['reverted_without_reason', 'execution reverted'])
+  })
+
+  test('whose text has an impossible length is unknown, and one with less text than promised has its text', () => {
+    const word = (value: bigint): string => value.toString(16).padStart(64, '0')
+    const promising = (length: bigint): Hex => `0x08c379a0${word(32n)}${word(length)}50617374`
+    expect(decode(promising(2n ** 53n - 1n))).toEqual(['unknown_reason', 'Past'])
+    expect(decode(promising(2n ** 53n))).toEqual(['unknown_error', '0x08c379a0'])
+  })
+
+  test('with the bytes of a text after another selector is unknown', () => {
+    expect(decode(`0x12345678${text('Past deadline').slice(10)}`)).toEqual(['unknown_error', '0x12345678'])
   })
 
   test.each([

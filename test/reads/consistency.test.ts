@@ -167,7 +167,8 @@ describe('afterTx of an index', () => {
   })
 
   test('needs one receipt when the index has its logs in the block of the receipt, and another otherwise', async () => {
-    const opened = open({ [HASH]: 96 })
+    // The head that the process knows is older than the receipt, as that of a quiet chain is.
+    const opened = open({ [HASH]: 96 }, 95n)
     opened.tips.set(8453, 95n)
     const stored = new Set<Hex>()
     const asked: (readonly PlacedTransaction[])[] = []
@@ -183,6 +184,7 @@ describe('afterTx of an index', () => {
     expect(await outcomeAfter(10, inLedger)).toMatchObject({ block: 96n, isReverted: false })
     expect([receipts(), asked]).toEqual([1, [[{ hash: HASH, block: 96n }]]])
     // After a reorg it is in a later block.
+    opened.node.head = 100n
     stored.clear()
     opened.state.mined = { [HASH]: 97 }
     opened.commit(8453, 95n)

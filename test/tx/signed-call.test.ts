@@ -68,3 +68,24 @@ test('other targets and malformed transactions have no call', async () => {
   for (const other of ['0x', '0x00', '0x02', '0x02c0', '0xc0', '0xff', '0x05c101', '0x03c101'] as const)
     expect(await signedCallOf(other, () => true)).toBeNull()
 })
+
+test.each(['legacy', 'eip1559'] as const)('a %s transaction with a malformed field has no call', async (type) => {
+  const isLegacy = type === 'legacy'
+  const signed = await account.signTransaction(
+    isLegacy ? { type, chainId: 8453, gasPrice: 7n, ...call } : { type, chainId: 8453, ...fees, ...call },
+  )
+  const list = fromRlp(isLegacy ? signed : `0x${signed.slice(4)}`, 'hex') as (Hex | Hex[])[]
+  const rebuilt = (fields: typeof list): Hex => `0x${isLegacy ? '' : '02'}${toRlp(fields).slice(2)}`
+  const callWith = (at: number, field: Hex | Hex[]) => signedCallOf(rebuilt(list.with(at, field)), () => true)
+  expect(await signedCallOf(rebuilt(list), () => true)).toMatchObject({ from: account.address })
+  // The nonce, the gas, the value, and the three fields of the signature.
+  for (const at of [...(isLegacy ? [0, 2, 4] : [1, 4, 6]), list.length - 3, list.length - 2, list.length - 1]) {
+    expect([at, await callWith(at, [])]).toEqual([at, null])
+    expect([at, await callWith(at, `0x01${'00'.repeat(32)}`)]).toEqual([at, null])
+  }
+  const target = isLegacy ? 3 : 5
+  expect(await callWith(target, `${to}00`)).toBeNull()
+  expect(await callWith(target, [])).toBeNull()
+  expect(await callWith(target + 2, [])).toBeNull()
+  expect(await signedCallOf(`${signed}0`, () => true)).toBeNull()
+})

@@ -158,9 +158,11 @@ const readSnapshot = async (
     const head = await chain.head()
     // The worker stores heads more often while a client waits for one.
     if (keys.some((key) => !isHex(key) && BigInt(key) > head.number)) chain.ask(null, ASK_MS)
+    // The index may be ahead of the head that this process knows.
+    const top = max(head.number, tip?.block.number ?? -1n)
     const mined = hashes.flatMap((hash): Read => {
-      const last = place === 'index' ? before.get(hash) : undefined
-      return last !== undefined && last.block <= head.number ? [[hash, last]] : []
+      const found = place === 'index' ? before.get(hash) : undefined
+      return found !== undefined && found.block <= top ? [[hash, found]] : []
     })
     const known = await compareWithIndex(nodes, tip, mined)
     const requested = hashes.filter((hash) => known.every(([other]) => other !== hash))
