@@ -4,18 +4,24 @@ import { z } from 'zod'
 import { repositoryFiles } from './files.ts'
 import { pure } from './pure.ts'
 import { hashOf, RESULTS } from './results.ts'
+import { changesNothing } from './changes-nothing.ts'
 import { fewOfEach, type Sample } from './sample.ts'
 import { folderOf, type Outcome } from './score.ts'
+
+/** Counted from 1. */
+const Place = z.object({ line: z.number(), column: z.number() })
+type Place = z.output<typeof Place>
 
 const Report = z.object({
   files: z.record(
     z.string(),
     z.object({
+      source: z.string(),
       mutants: z.array(
         z.object({
           status: z.string(),
           replacement: z.string().default(''),
-          location: z.object({ start: z.object({ line: z.number(), column: z.number() }) }),
+          location: z.object({ start: Place, end: Place }),
         }),
       ),
     }),
@@ -28,14 +34,25 @@ const LEFT_OUT = ['StringLiteral', 'ObjectLiteral', 'ArrayDeclaration', 'Regex']
 /** The listed faults of a sample for which one file is changed. */
 const FAULTS_PER_FILE = 20
 
+/** A text on one line, as far as a report shows it. */
+const shown = (text: string): string => text.replace(/\s+/g, ' ').slice(0, 120)
+
+const codeAt = (source: string, { start, end }: { readonly start: Place; readonly end: Place }): string => {
+  const lines = source.split('\n').slice(start.line - 1, end.line)
+  return [...lines.slice(0, -1), lines.at(-1)?.slice(0, end.column - 1) ?? ''].join('\n').slice(start.column - 1)
+}
+
 const outcomesOf = (file: string, reportFile: string): Outcome[] => {
   const { files } = Report.parse(JSON.parse(readFileSync(reportFile, 'utf8')))
-  return Object.values(files).flatMap(({ mutants }) =>
-    mutants.flatMap(({ status, replacement, location: { start } }): Outcome[] => {
-      const text = `${start.line}:${start.column} ${replacement.replace(/\s+/g, ' ').slice(0, 120)}`
+  return Object.values(files).flatMap(({ source, mutants }) =>
+    mutants.flatMap(({ status, replacement, location }): Outcome[] => {
+      const change = `${shown(codeAt(source, location))} => ${shown(replacement)}`
+      const text = `${location.start.line}:${location.start.column} ${change}`
       if (status === 'Killed' || status === 'Timeout') return [{ file, text, result: 'noticed' }]
       // Lines that no pure test runs belong to the lists.
-      return status === 'Survived' ? [{ file, text, result: 'survived' }] : []
+      if (status !== 'Survived') return []
+      const same = changesNothing[file]?.[change]
+      return [{ file, text, result: same === undefined ? 'survived' : { same } }]
     }),
   )
 }
@@ -65,6 +82,8 @@ export const runStryker = async (only: string, jobs: number, sample: Sample | nu
         vitest: { configFile: 'test/mutants/vitest.config.ts', related: false },
         mutate: [file],
         mutator: { excludedMutations: LEFT_OUT },
+        // A module that cannot be loaded has no tests, which the runner takes for a success. The lists change such code.
+        ignoreStatic: true,
         reporters: ['json'],
         jsonReporter: { fileName: reportFile },
         tempDirName: `${RESULTS}/stryker-files`,
