@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { Stryker } from '@stryker-mutator/core'
 import { z } from 'zod'
+import { changesNothing } from './changes-nothing.ts'
 import { repositoryFiles } from './files.ts'
 import { pure } from './pure.ts'
 import { hashOf, RESULTS } from './results.ts'
-import { changesNothing } from './changes-nothing.ts'
 import { fewOfEach, type Sample } from './sample.ts'
 import { folderOf, type Outcome } from './score.ts'
 
