@@ -131,11 +131,11 @@ const createRows = <K extends Kind>(sources: RowSources, { kind, include }: Aske
     return reading
   }
 
-  const readEntity = async (row: ListRow<K>, event: EventOnChain): Promise<object | null> => {
+  const readEntity = async (row: ListRow<K>, event: Promise<EventOnChain | null>): Promise<object | null> => {
     const id = { chainId: row.chainId, id: Number(row.id) }
     const at = blocks?.get(row.chainId)
     const read = {
-      event: async () => ({ data: record.eventCore(event) }),
+      event: async () => ({ data: await event.then((views) => views && record.eventCore(views)) }),
       deposit: () => fromChain(sources, subject.deposit, id, undefined, record.deposit, at),
       position: () => fromChain(sources, subject.position, id, undefined, record.position, at),
     }
@@ -146,8 +146,8 @@ const createRows = <K extends Kind>(sources: RowSources, { kind, include }: Aske
   /** Reads a row from the chain; null when a reorg has removed it. */
   const fromNodes = async (row: ListRow<K>): Promise<Row | null> => {
     const { chainId } = row
-    const event = await readEvent(row)
-    const entity = event === null ? null : await readEntity(row, event)
+    const reading = readEvent(row)
+    const [event, entity] = await Promise.all([reading, readEntity(row, reading)])
     if (event === null || entity === null) return null
     const stored = event.paymentToken === row.token ? row : null
     const token =

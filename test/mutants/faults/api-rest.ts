@@ -337,6 +337,7 @@ export const restFaults: Faults = {
       ],
       ['    onChain.set(key, reading)\n', ''],
       ['id: Number(row.id) }', 'id: Number(row.eventId) }'],
+      ['await Promise.all([reading, readEntity(row, reading)])', '[await reading, await readEntity(row, reading)]'],
       ['if (event === null || entity === null) return null', 'if (event === null) return null'],
       ['event.paymentToken === row.token ? row : null', 'row'],
       ['event.paymentToken === row.token ? row : null', 'null'],

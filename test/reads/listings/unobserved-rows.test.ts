@@ -35,7 +35,14 @@ const open = (options: Options = {}) => {
     getHedgeLpDeposit: deposit.seen.deposit,
     getHedgePosition: { ...position.seen.position, ...options.position },
   })
-  const pinned: typeof node.pinned = (run) => (down ? Promise.reject(fault) : node.pinned(run))
+  /** Reads that have begun, and what they wait for. */
+  const reads = { begun: 0, answers: Promise.resolve() }
+  const pinned: typeof node.pinned = async (run) => {
+    reads.begun += 1
+    await reads.answers
+    if (down) throw fault
+    return node.pinned(run)
+  }
   const { sources } = listSources({})
   Object.assign(sources, { pricing: { values: () => Promise.reject(unavailable('no engine answers')) } })
   for (const chain of sources.chains.values()) Object.assign(chain, { ...node, pinned })
@@ -45,7 +52,7 @@ const open = (options: Options = {}) => {
     include: readonly Inclusion[] = [],
     unread?: (at: number) => void,
   ) => rowsOf(sources, { kind, include }, rows, { unread })
-  return { read, called: node.called }
+  return { read, called: node.called, reads }
 }
 
 const positionRow = (own: Partial<ListRow<'position'>> = {}) => listRow('position', 8453, 3, own)
@@ -68,6 +75,19 @@ describe('a row that is not observed yet', () => {
     expect(called).toEqual(expect.arrayContaining(['getHedgeEventCore 1', 'getHedgePosition 3']))
     expect(rows).toMatchObject([{ chainId: 8453 }, { ...record.position(position.seen), ...added }])
     expect(isIndexed).toBe(false)
+  })
+
+  test('is requested together with its event', async () => {
+    const { read, reads } = open()
+    let answer = (): void => {}
+    reads.answers = new Promise((resolve) => {
+      answer = resolve
+    })
+    const found = read('position', [unobserved({ event: () => null })])
+    await new Promise(setImmediate)
+    expect(reads.begun).toBe(2)
+    answer()
+    expect((await found).rows).toMatchObject([record.position(position.seen)])
   })
 
   test('is made like a row of the index', async () => {
