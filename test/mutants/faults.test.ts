@@ -4,6 +4,7 @@ import { describe, expect, inject, it } from 'vitest'
 import { combined } from '../support/combined.ts'
 import { withFault } from './fault.ts'
 import { lists } from './lists.ts'
+import { uncounted } from './uncounted.ts'
 
 const files = lists.flatMap((list) => Object.entries(list))
 
@@ -28,4 +29,13 @@ describe('the lists of deliberate faults', () => {
     expect(tests.length).toBeGreaterThan(0)
     expect(tests.filter((test) => !existsSync(test))).toEqual([])
   })
+})
+
+it.each(Object.entries(uncounted))('the changes of %s that do not count are of its code', (path, changes) => {
+  const text = readFileSync(path, 'utf8').replace(/\s+/g, ' ')
+  const isOfCode = (change: string): boolean => {
+    const arrows = [...change.matchAll(/ => /g)]
+    return arrows.some(({ index }) => text.includes(change.slice(0, index)))
+  }
+  expect(Object.keys(changes).filter((change) => !isOfCode(change))).toEqual([])
 })

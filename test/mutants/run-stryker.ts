@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { Stryker } from '@stryker-mutator/core'
 import { z } from 'zod'
-import { changesNothing } from './changes-nothing.ts'
 import { repositoryFiles } from './files.ts'
 import { pure } from './pure.ts'
 import { hashOf, RESULTS } from './results.ts'
 import { fewOfEach, type Sample } from './sample.ts'
 import { folderOf, type Outcome } from './score.ts'
+import { uncounted } from './uncounted.ts'
 
 /** Counted from 1. */
 const Place = z.object({ line: z.number(), column: z.number() })
@@ -51,7 +51,7 @@ const outcomesOf = (file: string, reportFile: string): Outcome[] => {
       if (status === 'Killed' || status === 'Timeout') return [{ file, text, result: 'noticed' }]
       // Lines that no pure test runs belong to the lists.
       if (status !== 'Survived') return []
-      const same = changesNothing[file]?.[change]
+      const same = uncounted[file]?.[change]
       return [{ file, text, result: same === undefined ? 'survived' : { same } }]
     }),
   )

@@ -1,4 +1,4 @@
-/** One fault and the result: noticed, or not, or a fault that changes nothing, with the reason. */
+/** One fault and the result: noticed, or not, or why it does not count: it changes nothing, or nothing that these tests see. */
 export type Outcome = {
   readonly file: string
   /** The fault as a reader finds it: its line and what was changed. */
@@ -32,25 +32,19 @@ export const scores = (outcomes: readonly Outcome[]): Row[] =>
     ),
   )
 
-/** A table of folders, then the survivors and the faults that change nothing. */
+/** A table of folders, then the survivors and the faults that do not count. */
 export const report = (outcomes: readonly Outcome[]): string => {
   const rows = [...scores(outcomes), rowOf('all', outcomes)]
   const table = rows.map((row) => {
     const { folder, noticed, all, same } = row
     const share = shareOf(row)
-    return `${folder.padEnd(28)} ${`${noticed}/${all}`.padStart(9)} ${share.toFixed(3)}${share < TARGET ? ' below the target' : ''}${same > 0 ? ` (${same} change nothing)` : ''}`
+    return `${folder.padEnd(28)} ${`${noticed}/${all}`.padStart(9)} ${share.toFixed(3)}${share < TARGET ? ' below the target' : ''}${same > 0 ? ` (${same} not counted)` : ''}`
   })
   const survivors = outcomes.filter(({ result }) => result === 'survived').map(({ file, text }) => `  ${file} ${text}`)
   const same = outcomes.flatMap(({ file, text, result }) =>
     typeof result === 'object' ? `  ${file} ${text}\n    ${result.same}` : [],
   )
-  return [
-    ...table,
-    '',
-    `${survivors.length} survived`,
-    ...survivors,
-    '',
-    `${same.length} change nothing`,
-    ...same,
-  ].join('\n')
+  return [...table, '', `${survivors.length} survived`, ...survivors, '', `${same.length} not counted`, ...same].join(
+    '\n',
+  )
 }
