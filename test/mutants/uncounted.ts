@@ -35,6 +35,9 @@ export const uncounted: Readonly<Record<string, Readonly<Record<string, string>>
     'past && atField => past || atField': reasons.described,
     'existence?.missing => existence.missing': reasons.loaded,
   },
+  'src/reads/freshness/waits.ts': {
+    'true => false': 'the listener is removed when the wait ends, and a signal aborts once',
+  },
   'src/tx/signed-call.ts': {
     'v + 1n => v - 1n': 'both have one parity',
     'first < 0xc0 => first <= 0xc0': 'an empty list is no transaction, and no type is 0xc0',

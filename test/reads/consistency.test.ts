@@ -177,12 +177,13 @@ describe('afterTx of an index', () => {
       return stored
     }
     const receipts = () => opened.calls('eth_getTransactionReceipt').length
+    const batches = () => opened.batches.length
     const inLedger = onIndex(opened, { afterTx: HASH })
     expect(await outcomeAfter(0, inLedger)).toBeUndefined()
     stored.add(HASH)
     opened.commit(8453, 96n)
     expect(await outcomeAfter(10, inLedger)).toMatchObject({ block: 96n, isReverted: false })
-    expect([receipts(), asked]).toEqual([1, [[{ hash: HASH, block: 96n }]]])
+    expect([receipts(), batches(), asked]).toEqual([1, 1, [[{ hash: HASH, block: 96n }]]])
     // After a reorg it is in a later block.
     opened.node.head = 100n
     stored.clear()
@@ -235,6 +236,7 @@ describe('a read of the chain', () => {
     const waiting = onHead(opened, { minBlock: 100, waitMs: 5_000 })
     await outcomeAfter(0, waiting)
     expect(opened.asks).toEqual([null])
+    expect(opened.batches).toHaveLength(0)
     opened.node.head = 100n
     expect(await outcomeAfter(1_000, waiting)).toEqual({ block: 100n, isReverted: false })
     await onHead(opened, { minBlock: 100 })
@@ -275,6 +277,8 @@ describe('a read of the chain', () => {
     expect(await outcomeAfter(0, onHead(opened, { afterTx: HASH, waitMs: 0 }))).toBe(
       'block 101 of chain 8453 cannot be read yet: the newest answer is as of block 100',
     )
+    opened.node.head = 101n
+    expect(await outcomeAfter(0, onHead(opened, { afterTx: HASH, waitMs: 0 }))).toMatchObject({ block: 101n })
   })
 
   test('after an unknown transaction is a 503 with the head', async () => {
