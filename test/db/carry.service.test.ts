@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { carry } from '../../src/db/carry/carry.ts'
 import { releaseLease, takeLease } from '../../src/db/index/lease.ts'
 import { finalizeSettlements, newestNotFinal } from '../../src/db/index/settlements.ts'
@@ -7,8 +7,10 @@ import { webhookTypes } from '../../src/db/schema/webhooks.ts'
 import { addEndpoint, changeEndpoint } from '../../src/db/webhooks/endpoints.ts'
 import { knownTokens } from '../../src/protocol/tokens.ts'
 import { fillDeliveries } from '../../src/webhooks/fill.ts'
+import { createTestDatabase } from '../support/database.ts'
 import { openIndexSteps } from '../support/index-steps.ts'
 import { rowsOf } from '../support/index-writes.ts'
+import { openDatabase } from '../support/open-database.ts'
 import { startWorld } from '../support/world.ts'
 
 /* An index with clients, and a second one of the same chain that takes its place. */
@@ -280,4 +282,18 @@ test('receivers get what they lack, once, and numbers, versions and cursors keep
   expect(await rowsOf(rebuilt.database, insert)).toEqual([{ version: '3' }])
 
   await expect(carry(urls())).rejects.toThrow('this was done before')
+})
+
+test('tables without a row are carried too, and their numbers begin with 1', async () => {
+  const stores = [await createTestDatabase(), await createTestDatabase()] as const
+  onTestFinished(async () => {
+    await Promise.all(stores.map((store) => store.close()))
+  })
+  const [before, after] = stores
+  const database = openDatabase(after.url)
+  await rowsOf(database, "INSERT INTO change_counter (one, last, before, epoch) VALUES (1, 0, 0, 'another')")
+  await carry({ previous: before.url, rebuilt: after.url })
+  const added = await rowsOf(database, "INSERT INTO calibrations (model, pairs) VALUES (1, '{}') RETURNING version")
+  await database.close()
+  expect(added).toEqual([{ version: '1' }])
 })
