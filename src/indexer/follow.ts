@@ -11,7 +11,7 @@ import {
   releaseLease,
   takeLease,
 } from '../db/index/lease.ts'
-import type { Database } from '../db/pool.ts'
+import type { Database, Handle } from '../db/pool.ts'
 import { backoffMs, isLogged } from '../lib/backoff.ts'
 import { errorText } from '../lib/errors.ts'
 import { sleep } from '../lib/lifecycle.ts'
@@ -88,16 +88,19 @@ export const follow = async (deps: FollowDeps, signal: AbortSignal): Promise<voi
   let faults = 0
   let reported: { readonly at: number; readonly problem: string | null } | null = null
 
+  /** Stores what only the holder of the lease may: another worker has proofs and problems of its own. */
+  const store = (current: Lease, write: (handle: Handle) => Promise<void>): Promise<void> =>
+    database.transaction(async (handle) => {
+      await holdLease(handle, current, leaseTtlMs)
+      await write(handle)
+    })
+
   const report = async (current: Lease, result: StepResult): Promise<void> => {
     const { head, isQuiet, proven, source, problem, left } = result
     const now = clock()
     if (left === 'work' && reported?.problem === problem && now - reported.at < HEARTBEAT_EVERY_MS) return
     const heartbeat = { head, isQuiet, proven, source, problem, jobsFault: jobsFault(), nodes: chain.status() }
-    await database.transaction(async (handle) => {
-      // A worker that has lost the lease must not report a proof.
-      await holdLease(handle, current, leaseTtlMs)
-      await saveHeartbeat(handle, chainId, heartbeat)
-    })
+    await store(current, (handle) => saveHeartbeat(handle, chainId, heartbeat))
     reported = { at: now, problem }
   }
 
@@ -151,7 +154,9 @@ export const follow = async (deps: FollowDeps, signal: AbortSignal): Promise<voi
       if (isLogged(faults))
         log.warn({ chainId, fault: errorText(fault), faults, pauseMs: Math.round(pause) }, 'index step failed')
       if (lease !== null && faults > 1)
-        await database.run((handle) => saveProblem(handle, chainId, errorText(fault))).catch(() => {})
+        await store(lease, (handle) => saveProblem(handle, chainId, errorText(fault))).catch((failure) => {
+          if (failure instanceof LeaseLost) lease = null
+        })
       await sleep(pause, signal)
     }
   }

@@ -153,6 +153,35 @@ test('why no step succeeds is stored, without a new time of the last heartbeat',
   expect((await heartbeat())?.at).toEqual(at)
 })
 
+test('a worker that lost the lease while no node answers does not store its problem, and stands by', async () => {
+  start()
+  await atHead()
+  let asked = 0
+  const poll = () => {
+    asked += 1
+    return Promise.reject(unavailable('no node of chain 8453 answers'))
+  }
+  Object.assign(fake.chain, { poll })
+  await eventually('the problem is stored', async () => ((await heartbeat())?.problem ?? null) !== null)
+  await rowsOf(
+    database,
+    `UPDATE leases SET holder = 'another', epoch = epoch + 1, expires_at = now() + interval '1 minute', session_pid = NULL;
+     UPDATE heartbeats SET problem = 'that of another'`,
+  )
+  let before = -1
+  await eventually(
+    'it stands by',
+    () => {
+      const isStill = asked === before
+      before = asked
+      return isStill
+    },
+    10_000,
+    1_200,
+  )
+  expect((await heartbeat())?.problem).toBe('that of another')
+})
+
 test('the heartbeat has the head, the proof, the source and the problem, which is stored at once', async () => {
   fake.create('position', 1)
   start({ jobsFault: () => 'OOM' })

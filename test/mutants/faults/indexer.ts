@@ -570,6 +570,8 @@ export const indexerFaults: Faults = {
     tests: ['test/indexer/follow.test.ts', 'test/indexer/follow.service.test.ts'],
     faults: [
       ['reported?.problem === problem && now', 'now'],
+      ['await store(lease, (handle) => saveProblem(', 'await database.run((handle) => saveProblem('],
+      ['          if (failure instanceof LeaseLost) lease = null\n', ''],
       ['now - reported.at < HEARTBEAT_EVERY_MS', 'now - reported.at <= HEARTBEAT_EVERY_MS'],
       ['      await holdLease(handle, current, leaseTtlMs)\n', ''],
       ['    reported = { at: now, problem }\n', ''],
