@@ -3,7 +3,8 @@
 # settings as they are now, one container after the other, so that every request is answered:
 #   deploy/rolling-upgrade.sh [engine] [worker] [api]
 # The image has to exist, and `migrate` to have run. A balancer has to check /readyz more often than every DRAIN_MS. It
-# stops at the first replica that does not become healthy, and leaves the others of the service as they are.
+# stops at the first replica that does not become healthy, or ready within READY_SECONDS (120), and leaves the others of
+# the service as they are.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . deploy/version.sh
@@ -20,8 +21,11 @@ for service; do
     # Healthy means that it answers. The balancer needs /readyz: 200 when its database and the lag of the index allow.
     if [ "$service" = api ]; then
       for replica in $(docker compose ps --quiet api); do
-        timeout 120 docker exec --env HEALTH_URL=http://127.0.0.1:3000/readyz "$replica" \
-          bash -c 'until bash health.sh 2>/dev/null; do sleep 1; done'
+        timeout "${READY_SECONDS:-120}" docker exec --env HEALTH_URL=http://127.0.0.1:3000/readyz "$replica" \
+          bash -c 'until bash health.sh 2>/dev/null; do sleep 1; done' || {
+          echo "${replica:0:12} is not ready: run this script again when /status shows no lag" >&2
+          exit 1
+        }
       done
       # For the balancer to notice, before the next one drains.
       sleep "${BALANCER_SECONDS:-10}"

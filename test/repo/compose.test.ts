@@ -167,4 +167,7 @@ test('the images of others have a version, and those of ours run without a name 
   expect(dockerfile.match(/^FROM \$\{NODE_IMAGE\}( AS build)?$/gm)).toHaveLength(2)
   expect(dockerfile).toMatch(/^USER [1-9]\d*:[1-9]\d*$/m)
   expect(dockerfile).toMatch(/^ENTRYPOINT \["tini", "--", /m)
+  // A check that starts Node takes seconds on a busy machine. `test/repo/health.test.ts` runs the script.
+  expect(dockerfile).toMatch(/^HEALTHCHECK .* CMD \["bash", "health.sh"\]$/m)
+  expect(dockerfile).toMatch(/^COPY .*deploy\/health.sh/m)
 })

@@ -66,6 +66,56 @@ test('an upgrade stops nothing while the image of the version does not exist', (
   expect(stderr).toMatch(/docker image inspect fx:1\n$/)
 })
 
+/** An upgrade of two APIs and a worker. Docker fails at the call that contains `failing`. */
+const upgrade = (failing: string) => {
+  // `timeout` runs programs and no functions, so docker is a program here.
+  const docker = `#!/bin/sh
+echo "docker $*" >&2
+case "$*" in *"$FAILING"*) exit 1 ;;
+  "compose ps --quiet api") echo api1 && echo api2 ;;
+  "compose ps --quiet worker") echo worker1 ;;
+esac
+`
+  mkdirSync(join(folder, 'bin'), { recursive: true })
+  writeFileSync(join(folder, 'bin/docker'), docker, { mode: 0o755 })
+  writeFileSync(join(folder, '.env'), 'VERSION=2\n')
+  const { status, stderr } = spawnSync('bash', ['deploy/rolling-upgrade.sh', 'worker', 'api'], {
+    cwd: folder,
+    env: { PATH: `${join(folder, 'bin')}:${process.env.PATH}`, FAILING: failing, BALANCER_SECONDS: '0' },
+    encoding: 'utf8',
+  })
+  const calls = stderr
+    .split('\n')
+    .filter((line) => /^docker (stop|rm|exec|compose up)/.test(line))
+    .map((line) => line.slice('docker '.length))
+  return { status, stderr, calls }
+}
+
+test('an upgrade replaces one container after the other, and waits until all APIs are ready', () => {
+  const { status, calls } = upgrade('nothing')
+  const start = (service: string) =>
+    `compose up --detach --no-deps --no-recreate --no-build --wait --wait-timeout 120 ${service}`
+  const ready = (api: string) =>
+    expect.stringMatching(new RegExp(`^exec --env HEALTH_URL=\\S+/readyz ${api} .*health.sh`))
+  const replaced = (container: string) => [`stop --time 30 ${container}`, `rm ${container}`]
+  expect(status).toBe(0)
+  expect(calls).toEqual([
+    ...[...replaced('worker1'), start('worker')],
+    ...['api1', 'api2'].flatMap((api) => [...replaced(api), start('api'), ready('api1'), ready('api2')]),
+  ])
+})
+
+test.each([
+  ['healthy', 'compose up', 'compose up', ''],
+  ['ready', 'exec', 'exec', 'api1 is not ready: run this script again when /status shows no lag\n'],
+])('an upgrade ends at the first container that does not become %s', (_, failing, last, advice) => {
+  const { status, stderr, calls } = upgrade(failing)
+  expect(status).toBe(1)
+  expect(calls.at(-1)).toContain(last)
+  expect(calls.filter((call) => call.startsWith('stop'))).toHaveLength(failing === 'exec' ? 2 : 1)
+  expect(stderr.endsWith(advice)).toBe(true)
+})
+
 /** A rebuild on databases of chain 56 that is complete at once. Docker fails at the call that contains `failing`. */
 const rebuildUntil = (failing: string, chains = '8453,56') => {
   const script = `docker() {

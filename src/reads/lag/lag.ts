@@ -9,8 +9,8 @@ import type { Tip } from '../../db/queries/tips.ts'
  */
 
 /**
- * Age of a heartbeat, in seconds, from which the worker counts as silent: `/readyz` is 503, the state is `stuck`, and
- * the silence counts as lag. A worker polls every few seconds at least, so a silent one has stopped or reaches no node.
+ * Age of a heartbeat, in seconds, from which the worker counts as silent: the index is not ready, its state is `stuck`,
+ * and the silence counts as lag. A worker polls every few seconds at least, so a silent one has stopped or reaches no node.
  */
 export const WORKER_SILENT_SECONDS = 10
 
