@@ -51,7 +51,6 @@ export const combined: readonly string[] = [
   'test/api/mcp.service.test.ts',
   'test/indexer/upgrade.service.test.ts',
   'test/api/bodies.test.ts',
-  'test/repo/kubernetes.test.ts',
   'test/plans/unsimulated.service.test.ts',
   'test/indexer/audit-columns.service.test.ts',
   'test/api/settlements.service.test.ts',
