@@ -277,8 +277,14 @@ describe('a read of the chain', () => {
     expect(await outcomeAfter(0, onHead(opened, { afterTx: HASH, waitMs: 0 }))).toBe(
       'block 101 of chain 8453 cannot be read yet: the newest answer is as of block 100',
     )
+  })
+
+  test('asks the nodes again for a transaction that was above the head', async () => {
+    const opened = open({ [HASH]: 101 })
+    const wait = () => outcomeAfter(0, onHead(opened, { afterTx: HASH, waitMs: 0 }))
+    expect(await wait()).toContain('block 101 of chain 8453 cannot be read yet')
     opened.node.head = 101n
-    expect(await outcomeAfter(0, onHead(opened, { afterTx: HASH, waitMs: 0 }))).toMatchObject({ block: 101n })
+    expect(await wait()).toMatchObject({ block: 101n })
   })
 
   test('after an unknown transaction is a 503 with the head', async () => {
