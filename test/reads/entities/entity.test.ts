@@ -129,6 +129,14 @@ describe('a read of the chain', () => {
     const read = (profile: 'reference' | 'deployed') =>
       fromChain(sourcesWith(lacking, { profile }).sources, subject.proposal, proposal, undefined, record)
     expect(await read('deployed')).toMatchObject({ missing: 'the protocol on chain 8453 has no function getProposal' })
+    const other = fromChain(
+      sourcesWith(lacking, { profile: 'deployed' }).sources,
+      subject.event,
+      key,
+      ['stats'],
+      record,
+    )
+    expect(await refusalOf(other)).toContain('which every deployment of its kind must have')
     expect(await refusalOf(read('reference'))).toContain('getProposal, which every deployment')
   })
 
@@ -239,17 +247,33 @@ describe('a read with the index as fallback', () => {
 })
 
 describe('a read', () => {
-  const make = (path: `/${string}`) =>
+  const make = (path: `/${string}`, of: object = {}, row: object = {}) =>
     entity(path, 'Summary', {
       data: z.string(),
-      of: { views: { paused: () => call('isPaused') } } as never,
+      of: { views: { paused: () => call('isPaused') }, ...of } as never,
       views: [] as never,
       record: () => '',
+      ...row,
     })
 
   test('takes the chain as a parameter of the query only where the path has none', () => {
     expect(Object.keys(make('/x/:chainId').query.shape)).not.toContain('chainId')
     expect(Object.keys(make('/x').query.shape)).toContain('chainId')
+  })
+
+  test('has what its subject has, and nothing else', () => {
+    const plain = make('/x/:chainId')
+    expect(plain).toMatchObject({ paged: false })
+    expect([Object.keys(plain).includes('resource'), Object.keys(plain).includes('settledAt')]).toEqual([false, false])
+    expect(Object.keys(plain.query.shape)).not.toContain('at')
+    const key = { chainId: 8453 } as never
+    expect(plain.missing?.(key)).toBe('the protocol on chain 8453 has no such function')
+    const [resource, settledAt] = [() => ({ keys: [] }), () => 7]
+    const existence = { view: 'paused', holds: () => true, missing: () => 'no such pause' }
+    const whole = make('/x/:chainId', { resource, existence, past: {} }, { settledAt })
+    expect(whole).toMatchObject({ resource, settledAt })
+    expect(Object.keys(whole.query.shape)).toContain('at')
+    expect(whole.missing?.(key)).toBe('no such pause')
   })
 
   test('has a resource where the index has all that it shows', () => {
