@@ -15,6 +15,7 @@ import { type Closers, createClosers } from '../../src/lib/lifecycle.ts'
 import { freePort } from '../../src/sandbox/parts/ports.ts'
 import { createVault } from '../../src/webhooks/secrets.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { chainsAt } from '../support/environment.ts'
 import { openDatabase } from '../support/open-database.ts'
 
 /*
@@ -34,21 +35,14 @@ afterAll(async () => {
 })
 
 const log = pino({ level: 'silent' })
+const NOWHERE = 'http://127.0.0.1:9'
 const address = (digit: string) => `0x${digit.repeat(40)}`
 
 const environment = async () => {
   const [port, metricsPort] = await Promise.all([freePort(), freePort()])
   const env = {
     ...{ DATABASE_URL: store.url, NODE_TIMEOUT_MS: '200', API_QUERY_TIMEOUT_MS: '10000', METRICS_HOST: '127.0.0.1' },
-    ...Object.fromEntries(
-      [8453, 56].flatMap((id) => [
-        [`RPC_URLS_${id}`, 'http://127.0.0.1:9'],
-        [`PUBLIC_RPC_URL_${id}`, 'https://node.example'],
-        [`START_BLOCK_${id}`, '0'],
-        [`DIAMOND_ADDRESS_${id}`, address('1')],
-        [`USDC_ADDRESS_${id}`, address('2')],
-      ]),
-    ),
+    ...chainsAt({ 8453: NOWHERE, 56: NOWHERE }, { diamond: address('1'), usdc: address('2'), startBlock: 0n }),
     ...{ HOST: '127.0.0.1', PORT: `${port}`, ENGINE_PORT: `${port}`, METRICS_PORT: `${metricsPort}`, DRAIN_MS: '0' },
     ...{ ENGINE_PRIVATE_KEY: `0x${'ab'.repeat(32)}`, ENGINE_SYNTHETIC: 'true', WEBHOOKS_KEY: 'ab'.repeat(32) },
   }

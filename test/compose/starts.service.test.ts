@@ -8,6 +8,7 @@ import { load } from '../../src/config/load.ts'
 import { readHeartbeat } from '../../src/db/index/heartbeat.ts'
 import { type Closers, createClosers } from '../../src/lib/lifecycle.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { chainsAt } from '../support/environment.ts'
 import { openDatabase } from '../support/open-database.ts'
 import { useProtocol } from '../support/use-protocol.ts'
 
@@ -23,15 +24,7 @@ beforeAll(async () => {
   const { diamond, usdc, startBlock } = protocol.deployment
   env = {
     DATABASE_URL: store.url,
-    ...Object.fromEntries(
-      Object.entries({ 8453: protocol.url, 56: 'http://127.0.0.1:9' }).flatMap(([id, url]) => [
-        [`RPC_URLS_${id}`, url],
-        [`PUBLIC_RPC_URL_${id}`, 'https://node.example'],
-        [`START_BLOCK_${id}`, `${startBlock}`],
-        [`DIAMOND_ADDRESS_${id}`, diamond],
-        [`USDC_ADDRESS_${id}`, usdc ?? ''],
-      ]),
-    ),
+    ...chainsAt({ 8453: protocol.url, 56: 'http://127.0.0.1:9' }, { diamond, usdc: usdc ?? '', startBlock }),
     ...{ HOST: '127.0.0.1', PORT: '0', METRICS_PORT: 'off', DRAIN_MS: '0' },
   }
 })

@@ -1,4 +1,7 @@
-/** One fault and the result: noticed, or not, or why it does not count: it changes nothing, or nothing that these tests see. */
+/**
+ * One fault and the result: noticed, or not, or why it does not count: it changes nothing, or nothing that these tests
+ * see.
+ */
 export type Outcome = {
   readonly file: string
   /** The fault as a reader finds it: its line and what was changed. */

@@ -30,10 +30,6 @@ export const uncounted: Readonly<Record<string, Readonly<Record<string, string>>
   'src/reads/entities/entity.ts': {
     'view === undefined => false': reasons.typed,
     'outcome?.ok => outcome.ok': reasons.typed,
-    'past && atField => true': reasons.described,
-    'past && atField => false': reasons.described,
-    'past && atField => past || atField': reasons.described,
-    'existence?.missing => existence.missing': reasons.loaded,
   },
   'src/reads/freshness/waits.ts': {
     'true => false': 'the listener is removed when the wait ends, and a signal aborts once',

@@ -44,7 +44,10 @@ export const subjectsIn = (ranges: readonly IdRange[]): RefreshSubject[] => {
   return [...found.values()]
 }
 
-/** The first key of the advisory lock; the second key is the chain. The triggers that a database from 0.1.0 has take the same lock. */
+/**
+ * The first key of the advisory lock; the second key is the chain. The triggers that a database from 0.1.0 has take the
+ * same lock.
+ */
 const LOCK = 7_201
 
 /**

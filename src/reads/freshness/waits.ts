@@ -75,6 +75,7 @@ type Deps = {
   readonly draining: AbortSignal
 }
 
+/** The mined ones of some transactions, by hash. */
 type Read = readonly (readonly [Hex, FoundTransaction])[]
 
 type Nodes = Pick<Deps, 'ledgerTransactions'> & { readonly chain: Chain; readonly longReceipts: LongReceipts }
@@ -121,22 +122,27 @@ const readTransactions = async (
   })
 }
 
+/** The newest block of an index; -1 before its first. */
+const heightOf = (tip: Reached | undefined): bigint => tip?.block.number ?? -1n
+
 /**
  * The oldest of some blocks that the index has not reached, for which the worker is asked: the newest one may be above
  * its head, and must not delay the others. Null when it has reached all.
  */
 const oldestAbove = (tip: Reached | undefined, blocks: readonly bigint[]): bigint | null => {
-  const ahead = blocks.filter((block) => block > (tip?.block.number ?? -1n))
+  const ahead = blocks.filter((block) => block > heightOf(tip))
   return ahead.length === 0 ? null : ahead.reduce(min)
 }
 
-/** What is known of transactions without asking the nodes: `before`, compared with the index, whose newest block is `tip`. */
+/**
+ * What is known of transactions without asking the nodes: `before`, compared with the index, whose newest block is `tip`.
+ */
 const compareWithIndex = async (
   { chain, ledgerTransactions }: Nodes,
   tip: Reached | undefined,
   before: Read,
 ): Promise<Read> => {
-  const isAhead = ({ block }: FoundTransaction): boolean => block > (tip?.block.number ?? -1n)
+  const isAhead = ({ block }: FoundTransaction): boolean => block > heightOf(tip)
   const placed = before.flatMap(([hash, found]) => (isAhead(found) ? [] : { hash, block: found.block }))
   const stored = await ledgerTransactions(chain.chainId, placed).catch(nullIfUnavailable)
   return before.flatMap(([hash, found]): Read => {
@@ -159,7 +165,7 @@ const readSnapshot = async (
     // The worker stores heads more often while a client waits for one.
     if (keys.some((key) => !isHex(key) && BigInt(key) > head.number)) chain.ask(null, ASK_MS)
     // The index may be ahead of the head that this process knows.
-    const top = max(head.number, tip?.block.number ?? -1n)
+    const top = max(head.number, heightOf(tip))
     const mined = hashes.flatMap((hash): Read => {
       const found = place === 'index' ? before.get(hash) : undefined
       return found !== undefined && found.block <= top ? [[hash, found]] : []
