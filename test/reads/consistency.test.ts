@@ -166,7 +166,7 @@ describe('afterTx of an index', () => {
     expect(await outcomeAfter(0, onIndex(opened, { afterTx: HASH, waitMs: 0 }))).toBe('no node answers')
   })
 
-  test('needs one receipt when the index has its logs in the block of the receipt, and another otherwise', async () => {
+  test('needs one receipt when the index has its logs in the block of the receipt, and two more otherwise', async () => {
     // The head that the process knows is older than the receipt, as that of a quiet chain is.
     const opened = open({ [HASH]: 96 }, 95n)
     opened.tips.set(8453, 95n)
@@ -199,7 +199,7 @@ describe('afterTx of an index', () => {
     }
     opened.commit(8453, 97n)
     expect(await outcomeAfter(10, moved)).toMatchObject({ block: 97n })
-    expect(receipts()).toBe(3)
+    expect(receipts()).toBe(4)
   })
 
   test('is found in a later poll, every 250 ms', async () => {

@@ -81,21 +81,25 @@ type Read = readonly (readonly [Hex, FoundTransaction])[]
 type Nodes = Pick<Deps, 'ledgerTransactions'> & { readonly chain: Chain; readonly longReceipts: LongReceipts }
 
 /**
- * Reads the mined ones of some transactions. Each batch goes to one endpoint, so that its answers are of one fork.
+ * Reads the mined ones of some transactions, and compares their blocks with `newest` unless it is null. Each batch goes
+ * to one endpoint, so that its answers are of one fork.
  * Anyone can send a transaction whose receipt is too long for a batch, so the two halves of a batch without an answer
  * are requested separately, down to single transactions. A receipt that is too long is read for the next poll, so that
  * it does not delay the others.
  */
 const readTransactions = async (
   nodes: Nodes,
-  newest: Pick<Block, 'number' | 'hash'> | undefined,
+  newest: Pick<Block, 'number' | 'hash'> | null,
   hashes: readonly Hex[],
 ): Promise<Read> => {
+  if (hashes.length === 0) return []
   const { chain, longReceipts } = nodes
   const found = new Map<Hex, MinedAt | null | undefined>(hashes.map((hash) => [hash, longReceipts.known(chain, hash)]))
   const requested = hashes.filter((hash) => found.get(hash) === undefined)
-  const batch = { block: getBlock(newest?.number ?? 0n), receipts: requested.map(getReceipt) }
-  const sent = await chain.send(batch).catch((fault: unknown) => {
+  const batch = { block: newest === null ? undefined : getBlock(newest.number), receipts: requested.map(getReceipt) }
+  const isEmpty = newest === null && requested.length === 0
+  const sending = isEmpty ? Promise.resolve({ block: undefined, receipts: [] }) : chain.send(batch)
+  const sent = await sending.catch((fault: unknown) => {
     const [hash, ...others] = hashes
     if (hash === undefined || others.length > 0) return nullIfUnavailable(fault)
     if (isTooLong(fault)) void longReceipts.read(chain, hash).catch(() => undefined)
@@ -110,7 +114,7 @@ const readTransactions = async (
     return parts.flatMap((part) => part ?? [])
   }
   const { block: same, receipts } = sent
-  const isOnFork = same.ok && newest !== undefined && same.value?.hash === newest.hash
+  const reached = newest !== null && same?.ok && same.value?.hash === newest.hash ? newest.number : -1n
   for (const [at, hash] of requested.entries()) {
     const receipt = receipts[at]
     if (receipt?.ok) found.set(hash, receipt.value)
@@ -118,9 +122,14 @@ const readTransactions = async (
   return [...found].flatMap(([hash, receipt]) => {
     if (!receipt) return []
     const { blockNumber: block, isReverted } = receipt
-    return [[hash, { block, isReverted, isReached: isOnFork && block <= newest.number }]]
+    return [[hash, { block, isReverted, isReached: block <= reached }]]
   })
 }
+
+const hashesOf = (read: Read): Hex[] => read.map(([hash]) => hash)
+
+/** The hashes of transactions that were not read. */
+const without = (read: Read, hashes: readonly Hex[]): Hex[] => hashes.filter((hash) => !hashesOf(read).includes(hash))
 
 /** The newest block of an index; -1 before its first. */
 const heightOf = (tip: Reached | undefined): bigint => tip?.block.number ?? -1n
@@ -152,10 +161,29 @@ const compareWithIndex = async (
   })
 }
 
-/** Reads the head and transactions of a chain. `before` are the transactions of the last poll. */
+/** What a poll of transactions starts from: the newest indexed block, the head, and the mined ones of the last poll. */
+type Start = { readonly tip: Reached | undefined; readonly head: Block; readonly before: ChainSnapshot['transactions'] }
+
+/** Reads transactions, and compares their blocks with the index. Nodes are asked only for what the index cannot decide. */
+const readAtIndex = async (nodes: Nodes, { tip, head, before }: Start, hashes: readonly Hex[]): Promise<Read> => {
+  // The index may be ahead of the head that this process knows.
+  const top = max(head.number, heightOf(tip))
+  const seen = hashes.flatMap((hash): Read => {
+    const found = before.get(hash)
+    return found !== undefined && found.block <= top ? [[hash, found]] : []
+  })
+  const known = await compareWithIndex(nodes, tip, seen)
+  const mined = await readTransactions(nodes, null, without(known, hashes))
+  const placed = await compareWithIndex(nodes, tip, mined)
+  // The index cannot tell a transaction without logs from one of another fork.
+  const open = without(placed, hashesOf(mined))
+  return [...known, ...placed, ...(await readTransactions(nodes, tip?.block ?? null, open))]
+}
+
+/** Reads the head and transactions of a chain. */
 const readSnapshot = async (
   nodes: Nodes,
-  { place, tip, before }: Pick<ChainSnapshot, 'tip'> & { place: Place; before: ChainSnapshot['transactions'] },
+  { place, tip, before }: Omit<Start, 'head'> & { readonly place: Place },
   keys: readonly string[],
 ): Promise<ChainSnapshot> => {
   const hashes = keys.filter((key): key is Hex => isHex(key))
@@ -164,17 +192,9 @@ const readSnapshot = async (
     const head = await chain.head()
     // The worker stores heads more often while a client waits for one.
     if (keys.some((key) => !isHex(key) && BigInt(key) > head.number)) chain.ask(null, ASK_MS)
-    // The index may be ahead of the head that this process knows.
-    const top = max(head.number, heightOf(tip))
-    const mined = hashes.flatMap((hash): Read => {
-      const found = place === 'index' ? before.get(hash) : undefined
-      return found !== undefined && found.block <= top ? [[hash, found]] : []
-    })
-    const known = await compareWithIndex(nodes, tip, mined)
-    const requested = hashes.filter((hash) => known.every(([other]) => other !== hash))
-    const newest = place === 'index' ? tip?.block : head
-    const read = requested.length === 0 ? [] : await readTransactions(nodes, newest, requested)
-    const found = [...known, ...read]
+    const found = await (place === 'index'
+      ? readAtIndex(nodes, { tip, head, before }, hashes)
+      : readTransactions(nodes, head, hashes))
     const last = found.map(([, { block }]) => block).reduce(max, -1n)
     const unreached = found.flatMap(([, { block, isReached }]) => (isReached ? [] : block))
     if (unreached.length > 0) chain.ask(oldestAbove(tip, unreached), ASK_MS)
