@@ -50,7 +50,10 @@ const OBSERVE_EVERY_MS = 1_000
 const OBSERVE_AT_MOST_EVERY_MS = 250
 
 /** Milliseconds between comparisons of the next slice of an index with its chain. */
-const AUDIT_EVERY_MS = 30_000
+const AUDIT_EVERY_MS = 60_000
+
+/** Maximum parts of the ledger that one run of the audit compares. */
+const LEDGER_PARTS = 2
 
 /** Milliseconds between searches for gaps that are due: blocks that the index was written without their logs. */
 const GAPS_EVERY_MS = 2_000
@@ -154,7 +157,7 @@ export const openWorker = async (
       const chain = chains.get(chainId)
       if (chain === undefined) return
       const slice = { chain, database, confirm: createConfirm(chain), signal, log }
-      await auditLedger({ chain, database, log })
+      for (let parts = 0; parts < LEDGER_PARTS && (await auditLedger({ chain, database, log })); parts += 1);
       await auditPasts({ chain, database, log, random: Math.random })
       // One slice per run, and many without a pause after an upgrade.
       for (let slices = 0; slices < MOST_SLICES && (await auditSlice(slice)); slices += 1)

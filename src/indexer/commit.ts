@@ -24,6 +24,7 @@ import {
   idRangesOf,
   lockRefreshQueue,
   type RefreshSubject,
+  requestMemberRefresh,
   requestRefresh,
   requestSettlementRefresh,
 } from '../db/index/refresh-queue.ts'
@@ -98,6 +99,11 @@ const changedBy = ({ facts, protocol }: Written): (RefreshSubject | IdRange)[] =
   ]
 }
 
+/** The events that positions were bought from. */
+const boughtFrom = (facts: readonly DatedFact[]): bigint[] => [
+  ...new Set(facts.flatMap((fact) => (fact.kind === 'position' ? fact.eventId : []))),
+]
+
 export const createCommits = (deps: {
   readonly chainId: ChainId
   readonly database: Database
@@ -150,6 +156,8 @@ export const createCommits = (deps: {
         const rows = await insertLedger(handle, copy, chainId, ledger)
         if (gap !== null) await addGap(handle, chainId, gap)
         await requestRefresh(handle, chainId, changedBy(written), block.number)
+        // The premium of a position goes to the deposits: one request to a node reads them together with their event.
+        if (!written.isBehind) await requestMemberRefresh(handle, chainId, 'deposit', boughtFrom(facts), block.number)
         await writeHints(handle, chainId, hints, block.number)
         for (const hint of hints) if (hint.subject === 'code') await recordUpgrade(handle, chainId, hint)
         await requestSettlementRefresh(handle, chainId, block)

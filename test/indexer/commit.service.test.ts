@@ -84,6 +84,21 @@ test('a deposit or position requests its event once, a created event only with i
   expect(await queued()).toEqual(['deposit 3 of 5', 'event 2 of 5'])
 })
 
+test.each([
+  [false, ['deposit 2 of 4', 'event 1 of 4', 'position 5 of 4']],
+  // In a backfill the observations that follow find which events changed.
+  [true, ['event 1 of 4', 'position 5 of 4']],
+])(
+  'a position requests the deposits that earn its premium, unless the write is behind (%s)',
+  async (isBehind, requests) => {
+    await writes.write(blockOf(3n), { facts })
+    await emptyQueue()
+    const { fact } = seedPosition(5, plan)
+    await writes.write(blockOf(4n), { facts: [{ ...fact, eventId: 1n }], isBehind })
+    expect(await queued()).toEqual(requests)
+  },
+)
+
 test.each<[string, (at: ReturnType<typeof blockOf>) => Hint, string[]]>([
   [
     'a log of an event',

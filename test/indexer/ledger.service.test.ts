@@ -378,8 +378,11 @@ describe('the audit of the ledger', () => {
     )
   })
 
-  test('finds nothing in a ledger that equals the chain', async () => {
-    expect(await audit()).toBe(true)
+  test('finds nothing in a ledger that equals the chain, with two requests', async () => {
+    fake.sent()
+    expect(await audit()).toBe(false)
+    // The logs, and the blocks of those that a reorg may replace.
+    expect(fake.sent()).toHaveLength(2)
     expect(await findings()).toMatchObject({ differences: 0, repaired: 0 })
   })
 
@@ -466,12 +469,13 @@ describe('the audit of the ledger', () => {
   test('goes on where it ended, begins again after the last block, and repairs nothing of a single answer', async () => {
     fake.state.width = 4n
     const next = async () => Number((await rowsOf(database, 'SELECT ledger_next AS next FROM audits'))[0]?.next)
-    const seen: number[] = []
-    for (let runs = 0; runs < 3; runs += 1) {
-      await audit()
-      seen.push(await next())
-    }
-    expect(seen).toEqual([4, 0, 4])
+    const seen: [boolean, number][] = []
+    for (let runs = 0; runs < 3; runs += 1) seen.push([await audit(), await next()])
+    expect(seen).toEqual([
+      [true, 4],
+      [false, 0],
+      [true, 4],
+    ])
     const before = await rows()
     let answers = 0
     fake.state.hides = ({ name }, by) => by === 'range' && name === 'HedgeEventCreated' && answers++ === 0

@@ -116,12 +116,12 @@ test('a request that is raised during the observation of its subject stays', asy
     false,
     true,
   ])
-  // The deposits earned premiums in the block of the first purchase. What the event still has to show is later.
+  // The deposits were observed with their event. What both still have to show is later than the first purchase.
   const { rows } = await database.run((handle) =>
     handle.execute(sql`SELECT DISTINCT subject, from_block::integer AS block FROM refresh_queue ORDER BY subject`),
   )
   expect(rows).toEqual([
-    { subject: 'deposit', block: Number(first.number) },
+    { subject: 'deposit', block: Number(first.number) + 1 },
     { subject: 'event', block: Number(first.number) + 1 },
     { subject: 'position', block: Number(second.number) },
   ])

@@ -92,6 +92,20 @@ test('near the head each block is read, whatever the block times in its logs', a
   expect(node.requests()).toHaveLength(2)
 })
 
+test.each([
+  [120, []],
+  [119, [[HEAD - 100, HEAD - 119]]],
+])('of a range with a log %i s behind the head, these blocks are read again: %j', async (behind, read) => {
+  const { node, fetch, timeOf } = await start((time) => [
+    logIn(HEAD - 130, 1n, timestamp(time, HEAD - 130)),
+    logIn(HEAD - behind, 2n, timestamp(time, HEAD - behind)),
+  ])
+  const { facts } = await fetch(BigInt(HEAD - 150), BigInt(HEAD - 100))
+  expect(facts.map(({ blockTimestamp }) => blockTimestamp)).toEqual([timeOf(HEAD - 130), timeOf(HEAD - behind)])
+  const [, ...headers] = node.requests()
+  expect(headers.map((calls) => calls.map(({ params }) => Number(params[0])))).toEqual(read)
+})
+
 test.each([undefined, null, '0x0', '0xffffffffff', 'yesterday'])(
   'a block time of %j in a log is not trusted, and the block is read',
   async (time) => {

@@ -1,6 +1,6 @@
 import type { Chain } from '../../chain/chain.ts'
 import { toServiceError } from '../../chain/rpc/errors.ts'
-import { getBlock } from '../../chain/rpc/requests.ts'
+import { type Block, getBlock } from '../../chain/rpc/requests.ts'
 import { getWholeReceipt } from '../../chain/rpc/transactions.ts'
 import {
   ledgerEnd,
@@ -72,6 +72,12 @@ type ComparedPart = Meanings & {
   readonly isPartial: boolean
 }
 
+/** The block of a number; null without one. */
+const readBlock = async (chain: Chain, number: bigint): Promise<Block | null> => {
+  const { block } = await chain.send({ block: getBlock(number) })
+  return block.ok ? block.value : null
+}
+
 const keyOf = ({ blockNumber, logIndex }: Pick<LedgerRow, 'blockNumber' | 'logIndex'>): string =>
   `ledger block ${blockNumber} log ${logIndex}`
 
@@ -99,10 +105,10 @@ export const compareLedger = async ({ chain, database }: Deps, from: bigint): Pr
   const range = await fetchRange(chain, { from, upTo: cursor.number, head: cursor }).catch((fault) => {
     throw fault instanceof ChainMoved ? unavailable(fault.message, fault) : fault
   })
-  const { known } = await chain.send({ known: getBlock(cursor.number) })
-  if (!known.ok || known.value?.hash !== cursor.hash)
-    throw unavailable(`block ${cursor.number} of chain ${chainId} was replaced by a reorg`)
   const upTo = range.block.number
+  const known = upTo === cursor.number ? range.block : await readBlock(chain, cursor.number)
+  if (known?.hash !== cursor.hash)
+    throw unavailable(`block ${cursor.number} of chain ${chainId} was replaced by a reorg`)
   const { stored, rows, unread } = await readLedgerPart(database, chainId, { from, upTo }, range.ledger)
   const isRead = ({ blockNumber }: Pick<LedgerRow, 'blockNumber'>): boolean =>
     unread.every((gap) => blockNumber < gap.from || blockNumber > gap.to)
@@ -131,7 +137,7 @@ export const compareLedger = async ({ chain, database }: Deps, from: bigint): Pr
 /**
  * Runs one step of the continuous audit of a chain's ledger: compares the next part, repairs the rows that two answers
  * find missing or different, and stores the position. A row without a log is never deleted, because only the follower
- * rolls back. Returns false when the step could not be completed.
+ * rolls back. Returns whether a next part follows; false also when the step could not be completed.
  */
 export const auditLedger = async ({ chain, database, log }: Deps & { readonly log: Logger }): Promise<boolean> => {
   const { chainId, deployment } = chain
@@ -155,7 +161,7 @@ export const auditLedger = async ({ chain, database, log }: Deps & { readonly lo
     })
     for (const { text, row } of found)
       log.error({ chainId, difference: text, repaired: row !== null }, 'the ledger differs from the chain')
-    return true
+    return first.next !== null
   } catch (fault) {
     if (!(fault instanceof AnchorLost || isPruned(fault) || isUnavailable(fault))) throw fault
     log.debug({ chainId, fault: String(fault) }, 'the audit of the ledger waits')

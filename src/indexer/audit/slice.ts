@@ -24,7 +24,7 @@ type Deps = {
 }
 
 /** A few batches of requests. */
-const SIZE = 200n
+const SIZE = 400n
 
 type Decided = Difference & { readonly verdict: Verdict }
 

@@ -5,6 +5,7 @@ import type { Outcome } from '../../chain/rpc/transport.ts'
 import type { LastIds } from '../../db/index/progress.ts'
 import type { Dated, DatedFact } from '../../db/index/write.ts'
 import type { StoredBlock } from '../../db/stored.ts'
+import { min } from '../../lib/fixed.ts'
 import { type LedgerLog, ledgerLog } from '../../protocol/abi/ledger-logs.ts'
 import { selectorOf } from '../../protocol/abi/log-fields.ts'
 import { decodeLog, type Fact, type FeeLog, feeLogsIn, type Hint } from '../../protocol/abi/logs.ts'
@@ -56,9 +57,7 @@ export const fetchRange = async (
 ): Promise<Fetched> => {
   const { endpoint, logs, last, before } = await chain.logs({ from, upTo })
   const sorted = sort(chain, endpoint, { logs, from, last })
-  const isSettled = head.timestamp - last.timestamp >= SETTLED_SECONDS
-  const known = isSettled ? blocksOf(logs, before, last) : new Map<bigint, Block>()
-  const headers = await headersOf(chain, sorted.ledger, last, known)
+  const headers = await headersOf(chain, sorted.ledger, last, settledBlocksOf(logs, before, last, head))
   return { before, block: last, ...datedBy(sorted, headers), endpoint, complete: null }
 }
 
@@ -110,11 +109,17 @@ const BATCH = 99
 /** This far behind the head, in seconds of chain time, no reorg is expected, so the block times in logs are trusted. */
 const SETTLED_SECONDS = 120n
 
-/** The blocks of logs whose node adds the block time. A time outside that of the range is not trusted. */
-const blocksOf = (logs: readonly RawLog[], before: Block | null, last: Block): ReadonlyMap<bigint, Block> => {
+/** The blocks of older logs whose node adds the block time. A time outside that of the range is not trusted. */
+const settledBlocksOf = (
+  logs: readonly RawLog[],
+  before: Block | null,
+  last: Block,
+  head: Block,
+): ReadonlyMap<bigint, Block> => {
+  const newest = min(last.timestamp, head.timestamp - SETTLED_SECONDS)
   const blocks = new Map<bigint, Block>()
   for (const { blockNumber: number, blockHash: hash, blockTimestamp: timestamp } of logs) {
-    if (timestamp === null || timestamp > last.timestamp || timestamp < (before?.timestamp ?? 0n)) continue
+    if (timestamp === null || timestamp > newest || timestamp < (before?.timestamp ?? 0n)) continue
     if (!blocks.has(number)) blocks.set(number, { number, hash, timestamp })
   }
   return blocks

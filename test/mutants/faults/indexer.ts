@@ -98,6 +98,8 @@ export const indexerFaults: Faults = {
       ['      await holdLease(handle, lease, leaseTtlMs)\n', ''],
       ['        await lockRefreshQueue(handle, chainId)\n', ''],
       ['isBehind && facts.length > backfillFacts', 'isBehind || facts.length > backfillFacts'],
+      ['if (!written.isBehind) await requestMemberRefresh', 'if (written.isBehind) await requestMemberRefresh'],
+      ["fact.kind === 'position' ? fact.eventId : []", "fact.kind === 'deposit' ? fact.eventId : []"],
       ['facts.length > backfillFacts', 'facts.length >= backfillFacts'],
       ['const BACKFILL_FACTS = 2_000', 'const BACKFILL_FACTS = 1_000'],
       ['for (const { id } of made.event) touched.delete(id)\n', ''],
@@ -220,9 +222,9 @@ export const indexerFaults: Faults = {
   'src/indexer/reading/range.ts': {
     tests: ['test/indexer/range.test.ts', 'test/indexer/range-tip.test.ts'],
     faults: [
-      ['head.timestamp - last.timestamp >= SETTLED_SECONDS', 'head.timestamp - last.timestamp > SETTLED_SECONDS'],
-      ['isSettled ? blocksOf', '!isSettled ? blocksOf'],
-      ['headersOf(chain, sorted.ledger, last, known)', 'headersOf(chain, sorted.facts, last, known)'],
+      ['head.timestamp - SETTLED_SECONDS)', 'head.timestamp - SETTLED_SECONDS - 1n)'],
+      ['min(last.timestamp, head.timestamp - SETTLED_SECONDS)', 'last.timestamp'],
+      ['headersOf(chain, sorted.ledger,', 'headersOf(chain, sorted.facts,'],
       ['from: cursor.number + 1n', 'from: cursor.number'],
       ['new Set([cursor.number, to.number, ', 'new Set([cursor.number, '],
       ['  verified(cursor)\n', ''],
@@ -233,7 +235,7 @@ export const indexerFaults: Faults = {
         "if (outcome.value === null) throw new TypeError('no block')",
       ],
       ['const BATCH = 99', 'const BATCH = 100'],
-      ['timestamp === null || timestamp > last.timestamp || timestamp', 'timestamp === null || timestamp'],
+      ['timestamp === null || timestamp > newest || timestamp', 'timestamp === null || timestamp'],
       ['timestamp < (before?.timestamp ?? 0n)) continue', 'timestamp < 0n) continue'],
       [
         'if (!blocks.has(number)) blocks.set(',

@@ -66,6 +66,8 @@ export const ledgerFaults: Faults = {
       ['next: upTo >= cursor.number ? null', 'next: upTo > cursor.number ? null'],
       ['confirmed.has(text)', 'true'],
       ['next: first.next ?? 0n', 'next: first.next ?? from'],
+      ['return first.next !== null', 'return true'],
+      ['upTo === cursor.number ? range.block : await', 'upTo === cursor.number - 1n ? range.block : await'],
       ['blockNumber < gap.from || blockNumber > gap.to', 'blockNumber < gap.from || blockNumber >= gap.to'],
     ],
   },
