@@ -82,8 +82,8 @@ export default defineConfig({
   test: {
     // The projects load mostly the same modules: each file is transformed once for all of them.
     experimental: { fsModuleCache: true },
-    // One more than a small machine has cores: many tests wait, for a lease, a block or a process.
-    maxWorkers: 3,
+    // As many as a small machine has cores.
+    maxWorkers: 2,
     // A sandbox stops in order, which takes up to the grace period of its processes.
     teardownTimeout: 60_000,
     sequence: { sequencer: LongestFirst },

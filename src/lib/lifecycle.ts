@@ -53,6 +53,6 @@ export const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
       signal?.removeEventListener('abort', done)
       resolve()
     }
-    const timer = setTimeout(done, ms)
+    const timer = setTimeout(done, Math.max(0, ms))
     signal?.addEventListener('abort', done, { once: true })
   })

@@ -1,7 +1,34 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
-import { expect, test, vi } from 'vitest'
-import { claimPorts, freePort } from '../../src/sandbox/parts/ports.ts'
+import { describe, expect, test, vi } from 'vitest'
+import { claimPorts, freePort, onFreePort } from '../../src/sandbox/parts/ports.ts'
+
+describe('a program that cannot choose its port', () => {
+  const ports: number[] = []
+  const start = (failures: number, message: string) => {
+    ports.length = 0
+    return onFreePort(async (port) => {
+      ports.push(port)
+      if (ports.length <= failures) throw new Error(message)
+      return `on ${port}`
+    })
+  }
+
+  test.each(['could not bind IPv4 address "127.0.0.1": Address already in use', 'listen EADDRINUSE: 127.0.0.1:20001'])(
+    'is started on another one while others take it: %s',
+    async (message) => {
+      expect(await start(4, message)).toBe(`on ${ports.at(-1)}`)
+      expect(ports).toHaveLength(5)
+      await expect(start(5, message)).rejects.toThrow(message)
+      expect(ports).toHaveLength(5)
+    },
+  )
+
+  test('is not started again after any other fault', async () => {
+    await expect(start(1, 'the disk is full')).rejects.toThrow('the disk is full')
+    expect(ports).toHaveLength(1)
+  })
+})
 
 test('0 requests a free port, all ports differ, and each can be used afterwards', async () => {
   const given = await freePort()

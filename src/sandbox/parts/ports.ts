@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:net'
-import { OperatorError } from '../../lib/errors.ts'
-import { isTaken, PortTakenError } from '../../lib/port-taken.ts'
+import { errorText, OperatorError } from '../../lib/errors.ts'
+import { isTaken, PortTakenError, reportsTaken } from '../../lib/port-taken.ts'
 
 /** A requested port: 0 requests any free one. Errors name the variable. */
 type Wanted = { readonly variable: string; readonly port: number; readonly host?: string }
@@ -65,10 +65,27 @@ export const claimPorts = async (wanted: readonly Wanted[]): Promise<number[]> =
   }
 }
 
-/** A TCP port that is free on 127.0.0.1 now, for programs that cannot choose one themselves. */
+/** A TCP port that is free on 127.0.0.1 now. Another program can take it before it is used: see `onFreePort`. */
 export const freePort = async (): Promise<number> => {
-  const [port, server] = await listenAnywhere('127.0.0.1')
-  server.close()
-  await once(server, 'close')
-  return port
+  const [port] = await claimPorts([{ variable: 'PORT', port: 0 }])
+  return port as number
+}
+
+/** Most ports that a program is started with. */
+const MOST_PORTS = 5
+
+/**
+ * Starts a program that cannot choose its port itself on a free port of 127.0.0.1, and on another one when a different
+ * program took that first. Throws what `start` throws.
+ *
+ * @example const server = await onFreePort((port) => startServer(port))
+ */
+export const onFreePort = async <T>(start: (port: number) => Promise<T>): Promise<T> => {
+  for (let left = MOST_PORTS; ; left -= 1) {
+    try {
+      return await start(await freePort())
+    } catch (fault) {
+      if (left === 1 || !reportsTaken(errorText(fault))) throw fault
+    }
+  }
 }

@@ -8,7 +8,7 @@ import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { OperatorError } from '../../lib/errors.ts'
 import { type Child, startChild } from './child.ts'
-import { freePort } from './ports.ts'
+import { onFreePort } from './ports.ts'
 import { makeScratch, type Scratch } from './scratch.ts'
 import { canReach, type SystemUser, unprivilegedUser } from './system-user.ts'
 
@@ -108,8 +108,7 @@ const ensureCluster = async (home: Home, native: string): Promise<string> => {
   return password
 }
 
-const startServer = async (home: Home, native: string, password: string): Promise<Postgres> => {
-  const port = await freePort()
+const startServer = async (home: Home, native: string, password: string, port: number): Promise<Postgres> => {
   const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200', 'timezone=UTC']
   if (!home.durable) settings.push(...FAST)
   const child = await startChild({
@@ -133,14 +132,8 @@ const startServer = async (home: Home, native: string, password: string): Promis
   return { url, pid: child.pid, exited: child.exited, close: child.stop }
 }
 
-/**
- * Starts a real PostgreSQL server and resolves when it accepts connections. Works as root and as an ordinary user.
- * Throws an Error with the server's last lines when it does not start.
- *
- * @example const postgres = await startPostgres(); await migrate({ databaseUrl: postgres.url }); await postgres.close()
- */
-export const startPostgres = async (options: PostgresOptions = {}): Promise<Postgres> => {
-  const home = await prepareHome(options.dir)
+const startOn = async (port: number, { dir }: PostgresOptions): Promise<Postgres> => {
+  const home = await prepareHome(dir)
   const scratch = [...home.scratch]
   try {
     if (!canReach(home.dir, home.user)) {
@@ -152,7 +145,7 @@ export const startPostgres = async (options: PostgresOptions = {}): Promise<Post
     const binaries = await reachableBinaries(home.user)
     scratch.push(...binaries.scratch)
     const password = await ensureCluster(home, binaries.native)
-    const server = await startServer({ ...home, scratch }, binaries.native, password)
+    const server = await startServer({ ...home, scratch }, binaries.native, password, port)
     // The server's directories are removed with the server, which may end slightly after this process.
     for (const { handOver } of scratch) handOver()
     return server
@@ -161,3 +154,12 @@ export const startPostgres = async (options: PostgresOptions = {}): Promise<Post
     throw error
   }
 }
+
+/**
+ * Starts a real PostgreSQL server and resolves when it accepts connections. Works as root and as an ordinary user.
+ * Throws an Error with the server's last lines when it does not start.
+ *
+ * @example const postgres = await startPostgres(); await migrate({ databaseUrl: postgres.url }); await postgres.close()
+ */
+export const startPostgres = (options: PostgresOptions = {}): Promise<Postgres> =>
+  onFreePort((port) => startOn(port, options))

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Redis as Client } from 'ioredis'
 import { startChild } from './child.ts'
-import { freePort } from './ports.ts'
+import { onFreePort } from './ports.ts'
 
 export type Redis = {
   readonly url: string
@@ -30,8 +30,8 @@ const isInstalled = async (): Promise<boolean> => {
 }
 
 /** Starts a private `redis-server` from PATH without persistence. Throws when it does not start. */
-const startRedis = async (prefix: string): Promise<Redis> => {
-  const [port, dir] = [await freePort(), await mkdtemp(join(tmpdir(), 'fx-redis-'))]
+const startRedis = async (prefix: string, port: number): Promise<Redis> => {
+  const dir = await mkdtemp(join(tmpdir(), 'fx-redis-'))
   const child = await startChild({
     name: 'Redis',
     command: 'redis-server',
@@ -80,5 +80,5 @@ export const findRedis = async (options: { readonly redisUrl?: string | undefine
   const prefix = `fx-sandbox-${randomBytes(6).toString('hex')}`
   const url = options.redisUrl
   if (url !== undefined) return { url, prefix, origin: 'REDIS_URL', close: () => removeKeys(url, prefix) }
-  return (await isInstalled()) ? startRedis(prefix) : null
+  return (await isInstalled()) ? onFreePort((port) => startRedis(prefix, port)) : null
 }
