@@ -179,7 +179,7 @@ export const createDatabase = (options: DatabaseOptions): Database => {
     sharesSessions: () =>
       guarded({ pool: name, kind: 'query', name: undefined }, async () => {
         if (options.maxConnections < 2) return false
-        const clients = await Promise.all([pool.connect(), pool.connect()])
+        const clients = await connectTwice(pool)
         try {
           return await haveOneSession(...clients)
         } finally {
@@ -188,6 +188,17 @@ export const createDatabase = (options: DatabaseOptions): Database => {
       }),
     connections: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close: () => pool.end(),
+  }
+}
+
+/** Two connections of a pool, or none: the first one returns to it when there is no second. */
+const connectTwice = async (pool: Pool): Promise<[PoolClient, PoolClient]> => {
+  const first = await pool.connect()
+  try {
+    return [first, await pool.connect()]
+  } catch (fault) {
+    first.release()
+    throw fault
   }
 }
 

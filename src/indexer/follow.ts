@@ -47,7 +47,7 @@ export type FollowDeps = {
 const LEASE_TTL_MS = 2_500
 
 /** After how many polls of a quiet chain the index is proved, and its anchor compared with the chain. */
-const PROVE_EVERY = 7
+const PROVE_EVERY = 10
 const CHECK_ANCHOR_EVERY = 3
 
 /** The longest pause after a fault, in milliseconds. It bounds the delay after a node or the database recovers. */

@@ -38,3 +38,16 @@ test.each(refusalNames.filter((_, at) => byForm(at % 3 === 0, true)))(
     }
   },
 )
+
+test('of two connections, one that the server accepts is not held when it refuses the other', async () => {
+  const database = openDatabase(store.url)
+  const limit = (most: number) => store.run(`ALTER ROLE ${store.role} CONNECTION LIMIT ${most}`)
+  await limit(1)
+  try {
+    await expect(database.sharesSessions()).rejects.toMatchObject({ code: 'service_unavailable' })
+    expect(database.connections()).toEqual({ total: 1, idle: 1, waiting: 0 })
+  } finally {
+    await limit(-1)
+    await database.close()
+  }
+})
