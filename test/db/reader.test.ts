@@ -181,6 +181,23 @@ test.each([
   await isUsed(reader)
 })
 
+test('a replica that is always a moment behind is used again, however often something changes', async () => {
+  const reader = create(0, 2_000)
+  copy.fault = down()
+  await source(reader)
+  copy.fault = null
+  const changing = setInterval(() => {
+    origin.change += 1
+    const change = origin.change
+    setTimeout(() => Object.assign(copy, { change }), 30)
+  }, 5)
+  try {
+    await isUsed(reader)
+  } finally {
+    clearInterval(changing)
+  }
+})
+
 test('an empty database has the state of nothing, and a replica is used again if the primary was not read since', async () => {
   const reader = create()
   ;[copy.fault, origin.fault] = [down(), down()]

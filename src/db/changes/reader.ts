@@ -57,27 +57,36 @@ export const createReader = (deps: {
   const wantedChange = async (): Promise<number> => (isAhead ? origin.run(newestChange) : 0)
   const hasAll = async (wanted: number): Promise<boolean> => (await copy.run(newestChange)) >= wanted
 
+  /** Cuts off the answers after the time that reads may wait for the replica: they are null from then on. */
+  const deadline = () => {
+    const late = sleep(catchUpWithinMs).then(() => null)
+    return <T>(work: Promise<T>): Promise<T | null> => Promise.race([work, late])
+  }
+
+  /** Waits until the replica has a change; false when time is up before. */
+  const hasInTime = async (wanted: number, inTime: ReturnType<typeof deadline>): Promise<boolean> => {
+    for (;;) {
+      const has = await inTime(hasAll(wanted))
+      if (has !== false) return has === true
+      await sleep(10)
+    }
+  }
+
   /** Waits until reads of the primary are complete and the replica has what they returned, or it takes too long. */
   const catchUp = async (): Promise<void> => {
-    const late = sleep(catchUpWithinMs).then(() => null)
-    const inTime = <T>(work: Promise<T>): Promise<T | null> => Promise.race([work, late])
+    const inTime = deadline()
     if ((await inTime(Promise.all(pending))) === null) return
     const wanted = await inTime(wantedChange())
-    for (let has: boolean | null = false; wanted !== null && !has; ) {
-      has = await inTime(hasAll(wanted))
-      if (has === null) return
-      if (has) {
-        failedAt = null
-        log.info('the database replica is used again')
-      } else await sleep(10)
-    }
+    if (wanted === null || !(await hasInTime(wanted, inTime))) return
+    failedAt = null
+    log.info('the database replica is used again')
   }
 
   const tryCopy = async (): Promise<void> => {
     isTrying = true
     try {
-      // Checked first without blocking reads, because most often the replica has not caught up yet.
-      if (!(await hasAll(await wantedChange()))) return
+      // First without blocking reads: a replica that lags for longer than they may wait delays none.
+      if (!(await hasInTime(await wantedChange(), deadline()))) return
       catchingUp = catchUp()
       await catchingUp
     } catch (fault) {
