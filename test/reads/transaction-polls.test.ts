@@ -125,6 +125,15 @@ test('a batch has at most fifty transactions, and the others follow in the next 
   expect(sizes()).toEqual([1, 1, 50, 50, 1, 1])
 })
 
+test('a transaction above every known block is requested again: it may be in another block by then', async () => {
+  let polls = 0
+  const { transactions } = open((hash) => {
+    polls += 1
+    return rawReceipt(hash, polls === 1 ? 105 : 95)
+  })
+  expect(await transactions([hashOf(1)], 2)).toMatchObject([{ block: 95n }])
+})
+
 test('waits of one transaction share its request', async () => {
   const { transactions, sizes } = open((hash) => rawReceipt(hash, 7))
   expect(await transactions([hashOf(1), hashOf(1), hashOf(1)])).toHaveLength(3)
