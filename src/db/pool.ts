@@ -180,10 +180,15 @@ export const createDatabase = (options: DatabaseOptions): Database => {
       guarded({ pool: name, kind: 'query', name: undefined }, async () => {
         if (options.maxConnections < 2) return false
         const clients = await connectTwice(pool)
+        let fault: unknown
         try {
           return await haveOneSession(...clients)
+        } catch (error) {
+          fault = error
+          throw error
         } finally {
-          for (const client of clients) client.release()
+          // After a fault they may be in the middle of a transaction.
+          for (const client of clients) client.release(fault !== undefined)
         }
       }),
     connections: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),

@@ -46,8 +46,12 @@ export type FollowDeps = {
 /** The lifetime of a lease that is not extended. */
 const LEASE_TTL_MS = 2_500
 
-/** After how many polls of a quiet chain the index is proved, and its anchor compared with the chain. */
+/**
+ * After how many polls of a quiet chain the index is proved, and its anchor compared with the chain. A proof also comes
+ * after so many milliseconds, because the lag of an index is the age of its newest block.
+ */
 const PROVE_EVERY = 10
+const PROVE_WITHIN_MS = 20_000
 const CHECK_ANCHOR_EVERY = 3
 
 /** The longest pause after a fault, in milliseconds. It bounds the delay after a node or the database recovers. */
@@ -82,7 +86,8 @@ export const follow = async (deps: FollowDeps, signal: AbortSignal): Promise<voi
   const { chainId } = chain
   const holder = randomUUID()
   // Half a pause less than the polls take: the poll itself may come a moment early.
-  const [proveEveryMs, anchorEveryMs] = [(PROVE_EVERY - 0.5) * pollMs.idle, (CHECK_ANCHOR_EVERY - 0.5) * pollMs.idle]
+  const proveEveryMs = Math.min(PROVE_EVERY * pollMs.idle, PROVE_WITHIN_MS) - 0.5 * pollMs.idle
+  const anchorEveryMs = (CHECK_ANCHOR_EVERY - 0.5) * pollMs.idle
   const step = createStep({ chain, database, leaseTtlMs, log, proveEveryMs, anchorEveryMs })
   let lease: Lease | null = null
   let faults = 0

@@ -175,7 +175,6 @@ test.each([
   [100, 2],
 ])('the times of %i blocks are read with 99 blocks in a request', async (count, requests) => {
   const fake = createFakeChain()
-  fake.state.seconds = 1n
   for (let id = 1; id <= count; id += 1) fake.create('position', id)
   fake.pass(1)
   fake.sent()
@@ -193,10 +192,12 @@ test.each([
 ])('%i seconds behind the head, block times in logs spare a request: %i in all', async (seconds, requests) => {
   const fake = createFakeChain()
   fake.create('position', 1)
+  fake.pass(1)
+  const last = fake.head()
   fake.state.seconds = seconds
   fake.pass(1)
   fake.sent()
-  await fetchRange(fake.chain, { from: 0n, upTo: fake.head().number, head: fake.head() })
+  await fetchRange(fake.chain, { from: 0n, upTo: last.number, head: fake.head() })
   expect(fake.sent()).toHaveLength(requests)
 })
 

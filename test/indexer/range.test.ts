@@ -3,7 +3,7 @@ import { encodeAbiParameters, encodeEventTopics, numberToHex, pad, parseAbiParam
 import { afterEach, expect, test } from 'vitest'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
 import { createChain } from '../../src/chain/chain.ts'
-import { fetchRange } from '../../src/indexer/reading/range.ts'
+import { fetchRange, type Trust } from '../../src/indexer/reading/range.ts'
 import { factsOf } from '../support/known-chains.ts'
 import { type ScriptedCall, startScriptedNode } from '../support/scripted-node.ts'
 
@@ -66,7 +66,8 @@ const start = async (logs: (time: number) => readonly object[]) => {
   })
   open.push(node.close, chain.close)
   const head = { number: BigInt(HEAD), hash: pad(numberToHex(HEAD)), timestamp: BigInt(node.time) }
-  const fetch = (from: bigint, upTo: bigint) => fetchRange(chain, { from, upTo, head })
+  const fetch = (from: bigint, upTo: bigint, trusts?: Trust) =>
+    fetchRange(chain, { from, upTo, head, ...(trusts && { trusts }) })
   return { node, fetch, timeOf: (number: number) => BigInt(timeOf(number)) }
 }
 
@@ -93,17 +94,28 @@ test('near the head each block is read, whatever the block times in its logs', a
 })
 
 test.each([
-  [120, []],
-  [119, [[HEAD - 100, HEAD - 119]]],
-])('of a range with a log %i s behind the head, these blocks are read again: %j', async (behind, read) => {
-  const { node, fetch, timeOf } = await start((time) => [
-    logIn(HEAD - 130, 1n, timestamp(time, HEAD - 130)),
-    logIn(HEAD - behind, 2n, timestamp(time, HEAD - behind)),
-  ])
-  const { facts } = await fetch(BigInt(HEAD - 150), BigInt(HEAD - 100))
-  expect(facts.map(({ blockTimestamp }) => blockTimestamp)).toEqual([timeOf(HEAD - 130), timeOf(HEAD - behind)])
-  const [, ...headers] = node.requests()
-  expect(headers.map((calls) => calls.map(({ params }) => Number(params[0])))).toEqual(read)
+  ['settled ranges', 120, [[HEAD - 100, HEAD - 130, HEAD - 120]]],
+  ['settled logs', 120, []],
+  ['settled logs', 119, [[HEAD - 100, HEAD - 119]]],
+  ['none', 120, [[HEAD - 100, HEAD - 130, HEAD - 120]]],
+] as const)(
+  'with trust in %s and a log %i s behind the head, these blocks of a range near it are read: %j',
+  async (trusts, behind, read) => {
+    const { node, fetch, timeOf } = await start((time) => [
+      logIn(HEAD - 130, 1n, timestamp(time, HEAD - 130)),
+      logIn(HEAD - behind, 2n, timestamp(time, HEAD - behind)),
+    ])
+    const { facts } = await fetch(BigInt(HEAD - 150), BigInt(HEAD - 100), trusts)
+    expect(facts.map(({ blockTimestamp }) => blockTimestamp)).toEqual([timeOf(HEAD - 130), timeOf(HEAD - behind)])
+    const [, ...headers] = node.requests()
+    expect(headers.map((calls) => calls.map(({ params }) => Number(params[0])))).toEqual(read)
+  },
+)
+
+test('without trust, a log far behind the head that names another block is rejected', async () => {
+  const logs = (time: number) => [{ ...logIn(110, 1n, timestamp(time, 110)), blockHash: pad('0xbad') }]
+  const { fetch } = await start(logs)
+  await expect(fetch(100n, 150n, 'none')).rejects.toThrow('block 110 is not the block of its logs')
 })
 
 test.each([undefined, null, '0x0', '0xffffffffff', 'yesterday'])(

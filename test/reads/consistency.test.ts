@@ -183,7 +183,7 @@ describe('afterTx of an index', () => {
     stored.add(HASH)
     opened.commit(8453, 96n)
     expect(await outcomeAfter(10, inLedger)).toMatchObject({ block: 96n, isReverted: false })
-    expect([receipts(), batches(), asked]).toEqual([1, 1, [[{ hash: HASH, block: 96n }]]])
+    expect([receipts(), batches(), asked]).toEqual([1, 1, [[{ hash: HASH, block: 96n, blockHash: hashAt(96) }]]])
     // After a reorg it is in a later block.
     opened.node.head = 100n
     stored.clear()

@@ -2,11 +2,10 @@ import { type Hex, keccak256, numberToHex } from 'viem'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Chain } from '../../src/chain/chain.ts'
 import { unavailable } from '../../src/lib/errors.ts'
-import { createLongReceipts } from '../../src/reads/freshness/long-receipts.ts'
 import { createLookup, TooManyLookups } from '../../src/reads/transactions/lookup.ts'
 import { blockAt, fakeChain, rawReceipt } from '../support/fake-chain.ts'
 import { fakeSources, rawTransaction, SENDER } from '../support/fake-lookup.ts'
-import { fakeChanges } from '../support/fake-waits.ts'
+import { fakeChanges, lookupWaits } from '../support/fake-waits.ts'
 import { outcomeAfter } from '../support/outcome-after.ts'
 
 /* How many look-ups run and wait, and how long they take. */
@@ -47,7 +46,7 @@ const open = () => {
   state.tip = blockAt(1_000)
   state.rows = [{ kind: 'event', id: 1n, owner: SENDER, block: blockAt(990) }]
   const { changes } = fakeChanges()
-  const lookup = createLookup(sources, { changes, longReceipts: createLongReceipts() })
+  const lookup = createLookup(sources, lookupWaits(changes))
   const find = (nth = 0, client = '', signal = new AbortController().signal) =>
     lookup(chain, hashOf(nth), signal, client)
   return { node, chain, state, find, running: () => running }
@@ -132,7 +131,7 @@ test('a chain that is not configured is a 503', async () => {
   const { chain } = open()
   const { sources } = fakeSources(chain)
   const { changes } = fakeChanges()
-  const lookup = createLookup({ ...sources, chains: new Map() }, { changes, longReceipts: createLongReceipts() })
+  const lookup = createLookup({ ...sources, chains: new Map() }, lookupWaits(changes))
   const found = lookup(chain, hashOf(1), new AbortController().signal, '')
   await expect(found).rejects.toThrow('chain 8453 is not configured')
 })

@@ -11,8 +11,8 @@ import {
 } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { erc20Abi } from '../../src/abi/erc20.generated.ts'
+import type { PlacedTransaction } from '../../src/db/queries/ledger-transactions.ts'
 import { ServiceError, unavailable, upstream } from '../../src/lib/errors.ts'
-import { createLongReceipts } from '../../src/reads/freshness/long-receipts.ts'
 import { createLookup } from '../../src/reads/transactions/lookup.ts'
 import {
   type Asked,
@@ -25,7 +25,7 @@ import {
   tooLong,
 } from '../support/fake-chain.ts'
 import { fakeSources, rawTransaction, SENDER } from '../support/fake-lookup.ts'
-import { fakeChanges } from '../support/fake-waits.ts'
+import { fakeChanges, lookupWaits } from '../support/fake-waits.ts'
 import { Failure } from '../support/script.ts'
 
 /* What a look-up returns by the answers of nodes and of the index. */
@@ -38,7 +38,7 @@ const never = new AbortController().signal
 const paused = encodeErrorResult({ abi: parseAbi(['error Error(string)']), args: ['Paused'] })
 
 /** `answer` is asked before the usual answers: a transaction in block `MINED` that was not replaced. */
-const open = (answer: (asked: Asked) => unknown = () => undefined) => {
+const open = (answer: (asked: Asked) => unknown = () => undefined, stored: readonly PlacedTransaction[] = []) => {
   const fake = fakeChain((asked) => {
     const said = answer(asked)
     if (said !== undefined) return said
@@ -49,7 +49,7 @@ const open = (answer: (asked: Asked) => unknown = () => undefined) => {
   })
   const { sources, state, searched } = fakeSources(fake.chain)
   const log = fakeChanges()
-  const lookup = createLookup(sources, { changes: log.changes, longReceipts: createLongReceipts() })
+  const lookup = createLookup(sources, lookupWaits(log.changes, stored))
   const find = async () => lookup(fake.chain, HASH, never, 'client')
   return { ...fake, ...log, sources, state, searched, find, data: async () => (await find()).data }
 }
@@ -90,7 +90,7 @@ describe('a mined transaction', () => {
     const { chain, node, sources, changes } = open(({ method, params }) =>
       method === 'eth_getTransactionReceipt' ? rawReceipt(params[0], block) : undefined,
     )
-    const lookup = createLookup(sources, { changes, longReceipts: createLongReceipts() })
+    const lookup = createLookup(sources, lookupWaits(changes))
     // A node may have blocks that the pinned head has not.
     node.head = BigInt(HEAD + 1)
     const { data, freshness } = await lookup({ ...chain, head: async () => blockAt(HEAD) }, HASH, never, 'client')
@@ -127,6 +127,20 @@ describe('a mined transaction', () => {
     if (tip !== null) tips.set(8453, tip)
     expect(await data()).toMatchObject({ indexed })
   })
+
+  test.each([
+    [MINED, true],
+    [MINED + 1, false],
+  ])(
+    'is indexed while the ledger has it in its block, whatever the node has at the height of the index: %i',
+    async (at, indexed) => {
+      const lagging = ({ method, params: [number] }: Asked) =>
+        method === 'eth_getBlockByNumber' && number === numberToHex(995) ? null : undefined
+      const { data, tips } = open(lagging, [{ hash: HASH, block: BigInt(MINED), blockHash: hashAt(at) }])
+      tips.set(8453, 995n)
+      expect(await data()).toMatchObject({ status: 'succeeded', indexed })
+    },
+  )
 
   test('is not indexed while the index is on another fork', async () => {
     const { data, tips } = open(({ method, params: [number] }) =>
@@ -354,7 +368,7 @@ describe('while no node answers', () => {
     const { sources, changes, chain, searched, state } = open(down)
     state.tip = blockAt(20_000)
     const left = AbortSignal.abort(new ServiceError('service_unavailable', 'the client disconnected'))
-    const lookup = createLookup(sources, { changes, longReceipts: createLongReceipts() })
+    const lookup = createLookup(sources, lookupWaits(changes))
     await expect(lookup(chain, HASH, left, 'client')).rejects.toThrow('the client disconnected')
     expect([...searched, ...refusing.searched]).toEqual([])
   })

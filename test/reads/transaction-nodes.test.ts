@@ -1,11 +1,10 @@
 import { keccak256 } from 'viem'
 import { expect, test } from 'vitest'
 import type { Chain } from '../../src/chain/chain.ts'
-import { createLongReceipts } from '../../src/reads/freshness/long-receipts.ts'
 import { createLookup } from '../../src/reads/transactions/lookup.ts'
 import { fakeChain, rawReceipt } from '../support/fake-chain.ts'
 import { fakeSources, rawTransaction } from '../support/fake-lookup.ts'
-import { fakeChanges } from '../support/fake-waits.ts'
+import { fakeChanges, lookupWaits } from '../support/fake-waits.ts'
 
 /* Which answers of a node are enough, so that no other node is asked. */
 
@@ -39,7 +38,7 @@ const look = async (nodes: readonly Has[], isNonceUsed = false) => {
   }
   const joined: Chain = { ...chain, send }
   const { changes } = fakeChanges()
-  const lookup = createLookup(fakeSources(joined).sources, { changes, longReceipts: createLongReceipts() })
+  const lookup = createLookup(fakeSources(joined).sources, lookupWaits(changes))
   const { data } = await lookup(joined, HASH, new AbortController().signal, 'client')
   return { status: data.status, took }
 }

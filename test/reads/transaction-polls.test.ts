@@ -2,7 +2,7 @@ import { type Hex, keccak256, numberToHex } from 'viem'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { unavailable } from '../../src/lib/errors.ts'
 import type { ChainSnapshot } from '../../src/reads/freshness/waits.ts'
-import { blockAt, fakeChain, rawReceipt, tooLong } from '../support/fake-chain.ts'
+import { blockAt, fakeChain, hashAt, rawReceipt, tooLong } from '../support/fake-chain.ts'
 import { fakeClient, openWaits } from '../support/fake-waits.ts'
 
 /* How the waits of a chain share the requests for their transactions. */
@@ -69,7 +69,9 @@ test.each([
   ['head', Number(HEAD) + 1, false],
 ] as const)('the %s has reached a transaction of block %i: %s', async (place, block, isReached) => {
   const { transactions } = open((hash) => rawReceipt(hash, block), place)
-  expect(await transactions([hashOf(1)])).toEqual([{ block: BigInt(block), isReverted: false, isReached }])
+  expect(await transactions([hashOf(1)])).toEqual([
+    { block: BigInt(block), blockHash: hashAt(block), isReverted: false, isReached },
+  ])
 })
 
 test('an index without a block has reached nothing', async () => {
@@ -114,6 +116,29 @@ test.each([
     }),
   )
   expect(found).toMatchObject({ block: 7n, isReached: false })
+})
+
+test('a transaction that a reorg put into another block of the same number is not reached, and the worker is asked for it', async () => {
+  const other = keccak256('0x0b')
+  const fake = fakeChain(({ method, params: [given] }) => {
+    if (method === 'eth_getTransactionReceipt') return rawReceipt(given, Number(TIP), { blockHash: other })
+    return given === numberToHex(TIP) ? { number: given, hash: other, timestamp: '0x1' } : undefined
+  })
+  fake.node.head = HEAD
+  const ask = vi.fn()
+  const opened = openWaits([{ ...fake.chain, ask }])
+  opened.tips.set(8453, TIP)
+  opened.ledger.read = async (asked) =>
+    new Set(asked.flatMap(({ hash, blockHash }) => (blockHash === hashAt(TIP) ? hash : [])))
+  const found = await opened.waits.during(8453, fakeClient().client, (polls, signal) =>
+    polls.index.until({
+      ...{ key: hashOf(1), deadline: performance.now() + 60_000, signal },
+      check: ({ transactions }) => transactions.get(hashOf(1)),
+      late: () => new Error('late'),
+    }),
+  )
+  expect(found).toMatchObject({ block: TIP, blockHash: other, isReached: false })
+  expect(ask).toHaveBeenCalledWith(null, 500)
 })
 
 test('a batch has at most fifty transactions, and the others follow in the next one', async () => {
@@ -181,6 +206,33 @@ test('a receipt that is too long is read for the next poll, and then not request
   expect(await opened.transactions([long, hashOf(2)], 3)).toMatchObject([{ block: 8n }, { block: 7n }])
   expect(requests).toBe(2)
   expect(opened.batches.at(-1)?.map(({ params }) => params[0])).toEqual([numberToHex(TIP), hashOf(2)])
+})
+
+test.each([
+  [hashAt(8), true],
+  [keccak256('0x0b'), false],
+])('a long receipt counts while the chain has its block: %s, %s', async (hash, isReached) => {
+  let requests = 0
+  const fake = fakeChain(({ method, params: [given] }) => {
+    if (method === 'eth_getLogs') return []
+    if (method !== 'eth_getTransactionReceipt')
+      return given === numberToHex(8) ? { number: given, hash, timestamp: '0x1' } : undefined
+    requests += 1
+    if (requests === 1) throw tooLong()
+    return rawReceipt(given, 8)
+  })
+  fake.node.head = HEAD
+  const opened = openWaits([fake.chain])
+  opened.tips.set(8453, TIP)
+  const found = opened.waits.during(8453, fakeClient().client, (polls, signal) =>
+    polls.index.until({
+      ...{ key: hashOf(1), deadline: performance.now() + 60_000, signal },
+      check: ({ transactions }) => transactions.get(hashOf(1)),
+      late: () => new Error('late'),
+    }),
+  )
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(await found).toMatchObject({ block: 8n, isReached })
 })
 
 test.each([

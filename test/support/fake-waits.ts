@@ -5,6 +5,7 @@ import type { PlacedTransaction } from '../../src/db/queries/ledger-transactions
 import type { RefreshState } from '../../src/db/queries/refresh-state.ts'
 import type { ChainId } from '../../src/protocol/chains.ts'
 import type { Changes } from '../../src/reads/cache/resources.ts'
+import { createLongReceipts } from '../../src/reads/freshness/long-receipts.ts'
 import { type Client, createWaits } from '../../src/reads/freshness/waits.ts'
 import { blockAt } from './fake-chain.ts'
 
@@ -41,6 +42,17 @@ export const fakeChanges = () => {
     },
   }
 }
+
+/** What a look-up of transactions needs of the waits: an index whose ledger has the transactions of `stored`. */
+export const lookupWaits = (changes: Changes, stored: readonly PlacedTransaction[] = []) => ({
+  changes,
+  longReceipts: createLongReceipts(),
+  ledgerTransactions: async (_: ChainId, asked: readonly PlacedTransaction[]): Promise<ReadonlySet<Hex>> => {
+    const isStored = (it: PlacedTransaction) =>
+      stored.some((row) => row.hash === it.hash && row.block === it.block && row.blockHash === it.blockHash)
+    return new Set(asked.filter(isStored).map(({ hash }) => hash))
+  },
+})
 
 /** Waits over chains of a test. `queue.read` answers for the refresh queue, and `ledger.read` for the ledger, which is empty. */
 export const openWaits = (

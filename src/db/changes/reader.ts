@@ -8,6 +8,9 @@ import { newestChange } from './changes.ts'
 /** How long after a failure the replica is tried again, in milliseconds. */
 const RETURN_AFTER_MS = 5_000
 
+/** The longest pause, in pauses after a failure. It doubles with each time that reads waited for the replica in vain. */
+const LONGEST_PAUSE = 12
+
 /** How long reads may wait until the replica has everything that was read from the primary, in milliseconds. */
 const CATCH_UP_WITHIN_MS = 500
 
@@ -37,7 +40,9 @@ export const createReader = (deps: {
   let isAhead = false
   /** Reads of the primary that are not complete. */
   const pending = new Set<Promise<unknown>>()
-  let catchingUp: Promise<void> | null = null
+  let catchingUp: Promise<boolean> | null = null
+  /** How long after a failure the replica is tried again. */
+  let pauseMs = returnAfterMs
   let isTrying = false
 
   const fromOrigin = <T>(ask: (database: Reader) => Promise<T>): Promise<T> => {
@@ -72,14 +77,18 @@ export const createReader = (deps: {
     }
   }
 
-  /** Waits until reads of the primary are complete and the replica has what they returned, or it takes too long. */
-  const catchUp = async (): Promise<void> => {
+  /**
+   * Waits until reads of the primary are complete and the replica has what they returned. Each takes at most the time
+   * that reads may wait. Returns whether the replica is used again.
+   */
+  const catchUp = async (): Promise<boolean> => {
+    if ((await deadline()(Promise.all(pending))) === null) return false
     const inTime = deadline()
-    if ((await inTime(Promise.all(pending))) === null) return
     const wanted = await inTime(wantedChange())
-    if (wanted === null || !(await hasInTime(wanted, inTime))) return
+    if (wanted === null || !(await hasInTime(wanted, inTime))) return false
     failedAt = null
     log.info('the database replica is used again')
+    return true
   }
 
   const tryCopy = async (): Promise<void> => {
@@ -88,7 +97,8 @@ export const createReader = (deps: {
       // First without blocking reads: a replica that lags for longer than they may wait delays none.
       if (!(await hasInTime(await wantedChange(), deadline()))) return
       catchingUp = catchUp()
-      await catchingUp
+      // Reads waited for nothing: that must stay rare.
+      pauseMs = (await catchingUp) ? returnAfterMs : Math.min(2 * pauseMs, LONGEST_PAUSE * returnAfterMs)
     } catch (fault) {
       log.debug({ fault: errorText(fault) }, 'the database replica is still out of reach')
     } finally {
@@ -100,13 +110,13 @@ export const createReader = (deps: {
 
   /** Waits while the replica catches up. `tryCopy` handles the outcome. */
   const whileCatchingUp = async (): Promise<void> => {
-    while (catchingUp !== null) await catchingUp.catch(() => {})
+    while (catchingUp !== null) await catchingUp.catch(() => false)
   }
 
   const read = async <T>(ask: (database: Reader) => Promise<T>): Promise<T> => {
     await whileCatchingUp()
     if (failedAt !== null) {
-      if (!isTrying && performance.now() - failedAt > returnAfterMs) void tryCopy()
+      if (!isTrying && performance.now() - failedAt > pauseMs) void tryCopy()
       return fromOrigin(ask)
     }
     try {

@@ -17,7 +17,7 @@ import type { StoredBlock } from '../../db/stored.ts'
 import { isUnavailable, unavailable } from '../../lib/errors.ts'
 import { max } from '../../lib/fixed.ts'
 import type { Logger } from '../../lib/observe/log.ts'
-import { ChainMoved, fetchRange, isPruned } from '../reading/range.ts'
+import { ChainMoved, fetchRange, isPruned, type Trust } from '../reading/range.ts'
 
 /* Compares the ledger with the logs of the chain, a range of blocks at a time. */
 
@@ -95,14 +95,18 @@ const differencesOf = (stored: StoredLedgerRow | undefined, row: LedgerRow): str
 
 /**
  * Compares the blocks from `from` on, as many as a node returns the logs of at once: each row with its log, and whether
- * each log has a row. Throws `service_unavailable` when nodes or the database are out of reach, or after a reorg, and what
- * `Chain.logs` throws.
+ * each log has a row. `trusts` as in `fetchRange`. Throws `service_unavailable` when nodes or the database are out of
+ * reach, or after a reorg, and what `Chain.logs` throws.
  */
-export const compareLedger = async ({ chain, database }: Deps, from: bigint): Promise<ComparedPart> => {
+export const compareLedger = async (
+  { chain, database }: Deps,
+  from: bigint,
+  trusts: Trust = 'settled logs',
+): Promise<ComparedPart> => {
   const { chainId } = chain
   const cursor = await ledgerEnd(database, chainId)
   if (cursor === null) throw unavailable(`chain ${chainId} is not indexed yet`)
-  const range = await fetchRange(chain, { from, upTo: cursor.number, head: cursor }).catch((fault) => {
+  const range = await fetchRange(chain, { from, upTo: cursor.number, head: cursor, trusts }).catch((fault) => {
     throw fault instanceof ChainMoved ? unavailable(fault.message, fault) : fault
   })
   const upTo = range.block.number
@@ -136,7 +140,7 @@ export const compareLedger = async ({ chain, database }: Deps, from: bigint): Pr
 
 /**
  * Runs one step of the continuous audit of a chain's ledger: compares the next part, repairs the rows that two answers
- * find missing or different, and stores the position. A row without a log is never deleted, because only the follower
+ * find missing or different, the second of which is compared with the blocks of its logs, and stores the position. A row without a log is never deleted, because only the follower
  * rolls back. Returns whether a next part follows; false also when the step could not be completed.
  */
 export const auditLedger = async ({ chain, database, log }: Deps & { readonly log: Logger }): Promise<boolean> => {
@@ -149,7 +153,7 @@ export const auditLedger = async ({ chain, database, log }: Deps & { readonly lo
     const isWithin = end !== null && position <= end.number
     const from = isWithin ? max(position, deployment.startBlock) : deployment.startBlock
     const first = await compareLedger({ chain, database }, from)
-    const again = first.found.length === 0 ? null : await compareLedger({ chain, database }, from)
+    const again = first.found.length === 0 ? null : await compareLedger({ chain, database }, from, 'none')
     const confirmed = new Set(again?.differences)
     const found = first.found.filter(({ text }) => confirmed.has(text))
     const repairs = new Map(found.flatMap(({ row }) => (row === null ? [] : [[keyOf(row), row] as const])))

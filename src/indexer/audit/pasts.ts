@@ -88,7 +88,7 @@ export const comparePasts = async (deps: Deps, size: number): Promise<Pasts> => 
 }
 
 /** Events that one step of the continuous audit compares. */
-const SAMPLE = 5
+const SAMPLE = 10
 
 /** Runs one step of the continuous audit of the past, and logs each difference as an error. Nothing is repaired. */
 export const auditPasts = async ({ log, ...deps }: Deps & { readonly log: Logger }): Promise<void> => {

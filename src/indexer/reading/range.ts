@@ -33,6 +33,13 @@ export type Range = {
   readonly complete: boolean | null
 }
 
+/**
+ * Which logs are trusted to name their block's hash and time: those of ranges that are settled as a whole, each log that
+ * claims to be settled, or none. The blocks of the others are read. `settled logs` is for comparisons only, which are
+ * made again with `none` before something is written.
+ */
+export type Trust = 'settled ranges' | 'settled logs' | 'none'
+
 /** A fetched range with the block before it, which must be the block of the cursor. */
 export type Fetched = Range & { readonly before: Block | null }
 
@@ -53,11 +60,18 @@ export const isPruned = (fault: unknown): boolean => fault instanceof LogsPruned
  */
 export const fetchRange = async (
   chain: Chain,
-  { from, upTo, head }: { readonly from: bigint; readonly upTo: bigint; readonly head: Block },
+  {
+    trusts = 'settled ranges',
+    ...range
+  }: { readonly from: bigint; readonly upTo: bigint; readonly head: Block; readonly trusts?: Trust },
 ): Promise<Fetched> => {
-  const { endpoint, logs, last, before } = await chain.logs({ from, upTo })
-  const sorted = sort(chain, endpoint, { logs, from, last })
-  const headers = await headersOf(chain, sorted.ledger, last, settledBlocksOf(logs, before, last, head))
+  const { endpoint, logs, last, before } = await chain.logs(range)
+  const sorted = sort(chain, endpoint, { logs, from: range.from, last })
+  const settled = range.head.timestamp - SETTLED_SECONDS
+  const isSettled = trusts === 'settled ranges' && last.timestamp <= settled
+  const newest = isSettled || trusts === 'settled logs' ? min(last.timestamp, settled) : null
+  const known = newest === null ? new Map<bigint, Block>() : blocksOf(logs, before, newest)
+  const headers = await headersOf(chain, sorted.ledger, last, known)
   return { before, block: last, ...datedBy(sorted, headers), endpoint, complete: null }
 }
 
@@ -109,14 +123,8 @@ const BATCH = 99
 /** This far behind the head, in seconds of chain time, no reorg is expected, so the block times in logs are trusted. */
 const SETTLED_SECONDS = 120n
 
-/** The blocks of older logs whose node adds the block time. A time outside that of the range is not trusted. */
-const settledBlocksOf = (
-  logs: readonly RawLog[],
-  before: Block | null,
-  last: Block,
-  head: Block,
-): ReadonlyMap<bigint, Block> => {
-  const newest = min(last.timestamp, head.timestamp - SETTLED_SECONDS)
+/** The blocks of logs whose node adds the block time. A time outside that of the range is not trusted. */
+const blocksOf = (logs: readonly RawLog[], before: Block | null, newest: bigint): ReadonlyMap<bigint, Block> => {
   const blocks = new Map<bigint, Block>()
   for (const { blockNumber: number, blockHash: hash, blockTimestamp: timestamp } of logs) {
     if (timestamp === null || timestamp > newest || timestamp < (before?.timestamp ?? 0n)) continue

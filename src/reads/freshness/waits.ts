@@ -2,6 +2,7 @@ import { type Hex, isHex } from 'viem'
 import type { Chain } from '../../chain/chain.ts'
 import { isTooLong } from '../../chain/rpc/errors.ts'
 import { type Block, getBlock, getReceipt, type MinedAt } from '../../chain/rpc/requests.ts'
+import type { Outcome } from '../../chain/rpc/transport.ts'
 import type { Reached } from '../../db/changes/changes.ts'
 import type { createLedgerTransactions } from '../../db/queries/ledger-transactions.ts'
 import type { RefreshState } from '../../db/queries/refresh-state.ts'
@@ -27,6 +28,7 @@ export type Client = {
  */
 type FoundTransaction = {
   readonly block: bigint
+  readonly blockHash: Hex
   readonly isReverted: boolean
   readonly isReached: boolean
 }
@@ -94,11 +96,19 @@ const readTransactions = async (
 ): Promise<Read> => {
   if (hashes.length === 0) return []
   const { chain, longReceipts } = nodes
-  const found = new Map<Hex, MinedAt | null | undefined>(hashes.map((hash) => [hash, longReceipts.known(chain, hash)]))
-  const requested = hashes.filter((hash) => found.get(hash) === undefined)
-  const batch = { block: newest === null ? undefined : getBlock(newest.number), receipts: requested.map(getReceipt) }
+  const known = hashes.flatMap((hash) => {
+    const receipt = longReceipts.known(chain, hash)
+    return receipt === undefined ? [] : { hash, receipt }
+  })
+  const requested = hashes.filter((hash) => known.every((it) => it.hash !== hash))
+  const batch = {
+    newest: newest === null ? undefined : getBlock(newest.number),
+    // A receipt that was read before may be of an orphaned block by now.
+    blocks: newest === null ? [] : known.map(({ receipt }) => getBlock(receipt.blockNumber)),
+    receipts: requested.map(getReceipt),
+  }
   const isEmpty = newest === null && requested.length === 0
-  const sending = isEmpty ? Promise.resolve({ block: undefined, receipts: [] }) : chain.send(batch)
+  const sending = isEmpty ? Promise.resolve({ newest: undefined, blocks: [], receipts: [] }) : chain.send(batch)
   const sent = await sending.catch((fault: unknown) => {
     const [hash, ...others] = hashes
     if (hash === undefined || others.length > 0) return nullIfUnavailable(fault)
@@ -113,17 +123,18 @@ const readTransactions = async (
     )
     return parts.flatMap((part) => part ?? [])
   }
-  const { block: same, receipts } = sent
-  const reached = newest !== null && same?.ok && same.value?.hash === newest.hash ? newest.number : -1n
-  for (const [at, hash] of requested.entries()) {
-    const receipt = receipts[at]
-    if (receipt?.ok) found.set(hash, receipt.value)
-  }
-  return [...found].flatMap(([hash, receipt]) => {
-    if (!receipt) return []
-    const { blockNumber: block, isReverted } = receipt
-    return [[hash, { block, isReverted, isReached: block <= reached }]]
-  })
+  const hashIn = (outcome: Outcome<Block | null> | undefined) => (outcome?.ok ? outcome.value?.hash : undefined)
+  const reached = newest !== null && hashIn(sent.newest) === newest.hash ? newest.number : -1n
+  const foundAt = (hash: Hex, { blockNumber: block, blockHash, isReverted }: MinedAt, isThere: boolean): Read => [
+    [hash, { block, blockHash, isReverted, isReached: isThere && block <= reached }],
+  ]
+  return [
+    ...known.flatMap(({ hash, receipt }, at) => foundAt(hash, receipt, hashIn(sent.blocks[at]) === receipt.blockHash)),
+    ...requested.flatMap((hash, at) => {
+      const receipt = sent.receipts[at]
+      return receipt?.ok && receipt.value !== null ? foundAt(hash, receipt.value, true) : []
+    }),
+  ]
 }
 
 const hashesOf = (read: Read): Hex[] => read.map(([hash]) => hash)
@@ -152,7 +163,9 @@ const compareWithIndex = async (
   before: Read,
 ): Promise<Read> => {
   const isAhead = ({ block }: FoundTransaction): boolean => block > heightOf(tip)
-  const placed = before.flatMap(([hash, found]) => (isAhead(found) ? [] : { hash, block: found.block }))
+  const placed = before.flatMap(([hash, found]) =>
+    isAhead(found) ? [] : { hash, block: found.block, blockHash: found.blockHash },
+  )
   const stored = await ledgerTransactions(chain.chainId, placed).catch(nullIfUnavailable)
   return before.flatMap(([hash, found]): Read => {
     const isReached = stored?.has(hash) === true
@@ -291,6 +304,7 @@ export const createWaits = (deps: Deps) => {
     chains,
     changes,
     longReceipts,
+    ledgerTransactions,
     /** The number of open waits, and of requests rejected because of too many waits. */
     counts: () => ({ open: open.size, refused }),
     /**

@@ -4,7 +4,7 @@ import { isTooLong, toServiceError } from '../../chain/rpc/errors.ts'
 import { type Block, getBlock } from '../../chain/rpc/requests.ts'
 import { getTransaction, getWholeReceipt, type Receipt, type Transaction } from '../../chain/rpc/transactions.ts'
 import type { Outcome } from '../../chain/rpc/transport.ts'
-import { ServiceError } from '../../lib/errors.ts'
+import { nullIfUnavailable, ServiceError } from '../../lib/errors.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import { clamped } from '../../protocol/fields/response-fields.ts'
 import type { Waits } from '../freshness/waits.ts'
@@ -48,7 +48,7 @@ const fetchSent = async (chain: Chain, hash: Hex, signal: AbortSignal, isMined =
 /** Creates the look-up of transactions on the nodes. */
 export const createNodeLookup = (
   sources: TransactionSources,
-  { changes, longReceipts }: Pick<Waits, 'changes' | 'longReceipts'>,
+  { changes, longReceipts, ledgerTransactions }: Pick<Waits, 'changes' | 'longReceipts' | 'ledgerTransactions'>,
 ) => {
   const { finality, senders } = sources
   const replacementOf = createReplacements()
@@ -74,18 +74,23 @@ export const createNodeLookup = (
   /** The block of a receipt, and whether the index has reached it; null when a reorg removed the block meanwhile. */
   const placeOf = async (
     chain: Chain,
+    hash: Hex,
     { blockNumber, blockHash }: Receipt,
     signal: AbortSignal,
   ): Promise<{ readonly block: Block; readonly indexed: boolean } | null> => {
     const reached = changes.reached(chain.chainId)?.block
     const hasReached = reached !== undefined && blockNumber <= reached.number
+    const placed = hasReached ? [{ hash, block: blockNumber, blockHash }] : []
+    const stored = await ledgerTransactions(chain.chainId, placed).catch(nullIfUnavailable)
+    const isStored = stored?.has(hash) === true
+    // The index cannot tell a transaction without logs from one of another fork: the node's block at its height does.
     const { block, tip } = await chain.send(
-      { block: getBlock(blockNumber), tip: hasReached ? getBlock(reached.number) : undefined },
+      { block: getBlock(blockNumber), tip: hasReached && !isStored ? getBlock(reached.number) : undefined },
       { signal },
     )
     if (!block.ok) throw toServiceError(block.error)
     if (block.value?.hash !== blockHash) return null
-    return { block: block.value, indexed: tip?.ok === true && tip.value?.hash === reached?.hash }
+    return { block: block.value, indexed: isStored || (tip?.ok === true && tip.value?.hash === reached?.hash) }
   }
 
   /** Null for a transaction that is not mined. */
@@ -96,7 +101,7 @@ export const createNodeLookup = (
     signal: AbortSignal,
   ): Promise<Found | null> => {
     const { chainId, deployment } = chain
-    const place = receipt && (await placeOf(chain, receipt, signal))
+    const place = receipt && (await placeOf(chain, hash, receipt, signal))
     if (receipt === null || place === null) return null
     const { block, indexed } = place
     const call = tx === null ? null : sources.decodeCall(deployment, tx.to, tx.input)

@@ -23,7 +23,10 @@ export class TooManyLookups extends ServiceError {
 }
 
 /** Creates the look-up of transactions by their hashes. */
-export const createLookup = (sources: TransactionSources, waits: Pick<Waits, 'changes' | 'longReceipts'>) => {
+export const createLookup = (
+  sources: TransactionSources,
+  waits: Pick<Waits, 'changes' | 'longReceipts' | 'ledgerTransactions'>,
+) => {
   const ofNodes = createNodeLookup(sources, waits)
   const ofIndex = createIndexLookup(sources.queries)
   const reasonOf = createRevertReasons()

@@ -13,7 +13,7 @@ import { createLookup, TooManyLookups } from './lookup.ts'
 const LOOK_AGAIN_MS = 2_000
 
 /** How long a wait pauses when nodes disagree about a transaction, in milliseconds. */
-const DISAGREE_MS = 100
+const DISAGREE_MS = 1_000
 
 /** The end of a part of a wait. */
 class PartOver extends Error {

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { keccak256, numberToHex } from 'viem'
+import { type Hex, keccak256, numberToHex } from 'viem'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { Database } from '../../../src/db/pool.ts'
 import { createLedgerTransactions } from '../../../src/db/queries/ledger-transactions.ts'
@@ -32,10 +32,12 @@ afterAll(async () => {
 
 test('finds the transactions of a chain that have a log in the block of their receipt', async () => {
   const find = createLedgerTransactions(database)
-  const at = (nth: number, block = 7n) => ({ hash: hashOf(nth), block })
+  const at = (nth: number, block = 7n, blockHash: Hex = '0x07') => ({ hash: hashOf(nth), block, blockHash })
   expect(await find(8453, [at(1), at(2), at(3), at(4)])).toEqual(new Set([hashOf(1), hashOf(2)]))
   expect(await find(56, [at(3), at(1)])).toEqual(new Set([hashOf(3)]))
   expect(await find(8453, [at(1, 8n), at(2, 6n)])).toEqual(new Set())
+  // The transaction of another fork in a block of the same number.
+  expect(await find(8453, [at(1, 7n, '0x08'), at(2)])).toEqual(new Set([hashOf(2)]))
 })
 
 test('asks the database only when there is something to find', async () => {

@@ -222,8 +222,10 @@ export const indexerFaults: Faults = {
   'src/indexer/reading/range.ts': {
     tests: ['test/indexer/range.test.ts', 'test/indexer/range-tip.test.ts'],
     faults: [
-      ['head.timestamp - SETTLED_SECONDS)', 'head.timestamp - SETTLED_SECONDS - 1n)'],
-      ['min(last.timestamp, head.timestamp - SETTLED_SECONDS)', 'last.timestamp'],
+      ['range.head.timestamp - SETTLED_SECONDS', 'range.head.timestamp - SETTLED_SECONDS - 1n'],
+      ['min(last.timestamp, settled) : null', 'last.timestamp : null'],
+      ["isSettled || trusts === 'settled logs' ?", "trusts !== 'none' ?"],
+      ["trusts === 'settled ranges' && last", 'last'],
       ['headersOf(chain, sorted.ledger,', 'headersOf(chain, sorted.facts,'],
       ['from: cursor.number + 1n', 'from: cursor.number'],
       ['new Set([cursor.number, to.number, ', 'new Set([cursor.number, '],
@@ -597,7 +599,7 @@ export const indexerFaults: Faults = {
       ['const CHECK_ANCHOR_EVERY = 3', 'const CHECK_ANCHOR_EVERY = 7'],
       ['Math.max(pause - (clock() - began), pause / 2)', 'pause'],
       ['Math.max(pause - (clock() - began), pause / 2)', 'pause - (clock() - began)'],
-      ['[(PROVE_EVERY - 0.5) * pollMs.idle, ', '[pollMs.idle, '],
+      ['Math.min(PROVE_EVERY * pollMs.idle, PROVE_WITHIN_MS) - 0.5', 'pollMs.idle - 0.5'],
       ['lease !== null && faults > 1', 'lease !== null && faults > 2'],
       ['lease !== null && faults > 1', 'lease !== null'],
       ['leaseTtlMs * EXTENDED_EVERY', 'leaseTtlMs * 10'],

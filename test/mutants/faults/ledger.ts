@@ -67,6 +67,7 @@ export const ledgerFaults: Faults = {
       ['confirmed.has(text)', 'true'],
       ['next: first.next ?? 0n', 'next: first.next ?? from'],
       ['return first.next !== null', 'return true'],
+      ["from, 'none')", 'from)'],
       ['upTo === cursor.number ? range.block : await', 'upTo === cursor.number - 1n ? range.block : await'],
       ['blockNumber < gap.from || blockNumber > gap.to', 'blockNumber < gap.from || blockNumber >= gap.to'],
     ],
@@ -92,7 +93,7 @@ export const ledgerFaults: Faults = {
       ['values[field] === value', 'true'],
       ['record.completeTo === null', 'false'],
       ['    await savePasts(deps.database, chainId, found)\n', ''],
-      ['const SAMPLE = 5', 'const SAMPLE = 2'],
+      ['const SAMPLE = 10', 'const SAMPLE = 2'],
     ],
   },
   'src/db/queries/activity.ts': {

@@ -23,7 +23,12 @@ export const transactionsFaults: Faults = {
       ['.catch(nullIfRefused)', '.catch(() => null)'],
       ['  if (error instanceof ServiceError) return null\n', ''],
       ['blockNumber <= reached.number', 'blockNumber < reached.number'],
-      ['tip: hasReached ? getBlock(reached.number)', 'tip: reached ? getBlock(reached.number)'],
+      [
+        'tip: hasReached && !isStored ? getBlock(reached.number)',
+        'tip: reached && !isStored ? getBlock(reached.number)',
+      ],
+      ['indexed: isStored || (', 'indexed: ('],
+      ['placed).catch(nullIfUnavailable)', 'placed)'],
       ['tip?.ok === true && tip.value?.hash === reached?.hash', 'tip?.ok === true'],
       ['if (block.value?.hash !== blockHash) return null', 'if (block.value === null) return null'],
       [
