@@ -1,5 +1,5 @@
+import { anchorOf, plainOf } from '../markdown.ts'
 import type { GuidePage } from './guide.ts'
-import { anchorOf, plainOf } from './markdown.ts'
 import { type Operation, tagsOf } from './operation.ts'
 
 /** A part of the documentation that a search can find. `url` is relative to the root of the service. */

@@ -1,6 +1,6 @@
-import { environments } from '../config/environments.ts'
-import { load } from '../config/load.ts'
-import { carry } from '../db/carry/carry.ts'
+import { environments } from '../../config/environments.ts'
+import { load } from '../../config/load.ts'
+import { carry } from '../../db/carry/carry.ts'
 
 /** Carries what no chain has from the previous to the rebuilt database, and prints how much. */
 export const runCarry = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-import type { Description } from '../openapi/document.ts'
+import type { Description } from '../../openapi/document.ts'
 
 /** The part of a JSON schema that the reference shows. */
 export type Schema = {

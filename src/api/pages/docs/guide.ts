@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { packaged } from '../../lib/root.ts'
+import { packaged } from '../../../lib/root.ts'
 
 type Page = { readonly name: string; readonly title: string; readonly summary: string; readonly covers?: RegExp }
 

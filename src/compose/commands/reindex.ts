@@ -1,12 +1,12 @@
-import { environments } from '../config/environments.ts'
-import { load } from '../config/load.ts'
-import { rebuildable, rebuiltTables } from '../db/index/rebuild.ts'
-import { requireVersion } from '../db/versions.ts'
-import { formatReindex, reindex } from '../indexer/reindex.ts'
-import { createClosers } from '../lib/lifecycle.ts'
-import { createLogger } from '../lib/observe/log.ts'
-import { checked, type Flags, wholeNumber } from './flags.ts'
-import { openDatabase, WORK_WITHIN_MS } from './parts.ts'
+import { environments } from '../../config/environments.ts'
+import { load } from '../../config/load.ts'
+import { rebuildable, rebuiltTables } from '../../db/index/rebuild.ts'
+import { requireVersion } from '../../db/versions.ts'
+import { formatReindex, reindex } from '../../indexer/reindex.ts'
+import { createClosers } from '../../lib/lifecycle.ts'
+import { createLogger } from '../../lib/observe/log.ts'
+import { checked, type Flags, wholeNumber } from '../flags.ts'
+import { openDatabase, WORK_WITHIN_MS } from '../parts.ts'
 
 /** Milliseconds that the command waits for a connection. */
 const CONNECT_WITHIN_MS = 10_000

@@ -1,8 +1,8 @@
-import { environments } from '../config/environments.ts'
-import { inherited, load } from '../config/load.ts'
-import { npmOptions } from '../config/npm.ts'
-import { factsOf } from '../config/parts.ts'
-import { runSandbox as runEmbedded } from '../sandbox/run.ts'
+import { environments } from '../../config/environments.ts'
+import { inherited, load } from '../../config/load.ts'
+import { npmOptions } from '../../config/npm.ts'
+import { factsOf } from '../../config/parts.ts'
+import { runSandbox as runEmbedded } from '../../sandbox/run.ts'
 
 /**
  * Poll interval of the sandbox. Its nodes are local, so a short interval costs nothing and shows new rows immediately.

@@ -1,4 +1,4 @@
-import type { Flags } from './flags.ts'
+import type { Flags } from '../flags.ts'
 
 /** A flag: the name of its value, if it takes one, and its purpose. */
 export type Flag = { readonly value?: string; readonly summary: string }
@@ -18,15 +18,15 @@ const text = (value: string | boolean | undefined): string | undefined =>
 
 /** Runs a command on webhook endpoints. */
 const webhooks =
-  (name: Parameters<typeof import('./webhooks/commands.ts').runWebhooks>[0]): Command['run'] =>
+  (name: Parameters<typeof import('../webhooks/commands.ts').runWebhooks>[0]): Command['run'] =>
   async (flags, id) =>
-    (await import('./webhooks/commands.ts')).runWebhooks(name, flags, id)
+    (await import('../webhooks/commands.ts')).runWebhooks(name, flags, id)
 
 /** Runs a command on the keys of integrators. */
 const keys =
-  (name: Parameters<typeof import('./webhooks/keys.ts').runKeys>[0]): Command['run'] =>
+  (name: Parameters<typeof import('../webhooks/keys.ts').runKeys>[0]): Command['run'] =>
   async (flags, id) =>
-    (await import('./webhooks/keys.ts')).runKeys(name, flags, id)
+    (await import('../webhooks/keys.ts')).runKeys(name, flags, id)
 
 /** Each command imports its modules when it runs, so that a process loads nothing else. */
 export const programs: Readonly<Record<string, Command>> = {
@@ -42,17 +42,17 @@ export const programs: Readonly<Record<string, Command>> = {
   api: {
     summary: 'run the HTTP API',
     isService: true,
-    run: async () => (await import('./api.ts')).runApi(),
+    run: async () => (await import('../api.ts')).runApi(),
   },
   worker: {
     summary: 'run the indexer and its jobs',
     isService: true,
-    run: async () => (await import('./worker.ts')).runWorker(),
+    run: async () => (await import('../worker.ts')).runWorker(),
   },
   engine: {
     summary: 'run the pricing engine; the only process with a key',
     isService: true,
-    run: async () => (await import('./engine.ts')).runEngine(),
+    run: async () => (await import('../engine.ts')).runEngine(),
   },
   'engine chart': {
     summary: 'draw a quote as a picture, to stdout: see docs/pricing.md',
@@ -66,7 +66,7 @@ export const programs: Readonly<Record<string, Command>> = {
       at: { value: 'DAY', summary: 'the day of the quote; default: today' },
       out: { value: 'FILE.svg', summary: 'write to a file' },
     },
-    run: async (flags, pair) => (await import('./engine.ts')).runChart(pair, { ...flags, out: text(flags.out) }),
+    run: async (flags, pair) => (await import('../engine.ts')).runChart(pair, { ...flags, out: text(flags.out) }),
   },
   'engine market': {
     summary:
@@ -186,6 +186,6 @@ export const programs: Readonly<Record<string, Command>> = {
     flags: {
       check: { summary: 'write nothing; exit 1 when the file differs from the description that the API serves' },
     },
-    run: async ({ check }) => (await import('./api.ts')).runOpenapi({ check: check === true }),
+    run: async ({ check }) => (await import('../api.ts')).runOpenapi({ check: check === true }),
   },
 }

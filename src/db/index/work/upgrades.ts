@@ -1,9 +1,9 @@
 import { desc, eq, sql } from 'drizzle-orm'
-import type { ChainId } from '../../protocol/chains.ts'
-import type { Database, Handle } from '../pool.ts'
-import { upgrades } from '../schema/index-state.ts'
-import * as t from '../schema/records.ts'
-import * as work from '../schema/work.ts'
+import type { ChainId } from '../../../protocol/chains.ts'
+import type { Database, Handle } from '../../pool.ts'
+import { upgrades } from '../../schema/index-state.ts'
+import * as t from '../../schema/records.ts'
+import * as work from '../../schema/work.ts'
 import { requestFullRefresh } from './refresh-queue.ts'
 
 type RecordedUpgrade = Readonly<Omit<typeof upgrades.$inferSelect, 'chainId' | 'seq'>>

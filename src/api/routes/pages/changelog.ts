@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
-import { packaged } from '../../lib/root.ts'
-import { prefersHtml } from '../accept.ts'
-import { type Asset, createAsset, sendAsset } from '../asset.ts'
-import { envelope, type Operation, route } from '../operation.ts'
-import { shellOf } from '../pages/assets.ts'
-import { PAGE_POLICY, pageOf } from '../pages/html.ts'
-import { render } from '../pages/markdown.ts'
+import { packaged } from '../../../lib/root.ts'
+import { prefersHtml } from '../../accept.ts'
+import { type Asset, createAsset, sendAsset } from '../../asset.ts'
+import { envelope, type Operation, route } from '../../operation.ts'
+import { shellOf } from '../../pages/assets/assets.ts'
+import { PAGE_POLICY, pageOf } from '../../pages/html.ts'
+import { render } from '../../pages/markdown.ts'
 
 const Changelog = z
   .array(

@@ -1,6 +1,6 @@
-import { escapeMarkup } from '../../lib/http/markup.ts'
+import { escapeMarkup } from '../../../lib/http/markup.ts'
+import { anchorOf, type Heading } from '../markdown.ts'
 import type { GuidePage } from './guide.ts'
-import { anchorOf, type Heading } from './markdown.ts'
 import { type Operation, tagsOf } from './operation.ts'
 
 /** A page of the documentation. `url` is relative to the root of the service. */

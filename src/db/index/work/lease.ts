@@ -1,7 +1,7 @@
 import { and, eq, sql } from 'drizzle-orm'
-import type { ChainId } from '../../protocol/chains.ts'
-import type { Database, Handle } from '../pool.ts'
-import { leases } from '../schema/work.ts'
+import type { ChainId } from '../../../protocol/chains.ts'
+import type { Database, Handle } from '../../pool.ts'
+import { leases } from '../../schema/work.ts'
 
 /** The right to write the index of one chain, valid while its epoch is the current one. */
 export type Lease = { readonly chainId: ChainId; readonly holder: string; readonly epoch: bigint }

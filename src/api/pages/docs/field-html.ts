@@ -1,6 +1,6 @@
-import { escapeMarkup } from '../../lib/http/markup.ts'
+import { escapeMarkup } from '../../../lib/http/markup.ts'
+import { inlineOf } from '../markdown.ts'
 import { type Field, isDecimal, kindOf, type Schema } from './fields.ts'
-import { inlineOf } from './markdown.ts'
 
 /** Fields that are at least this deep are hidden until they are opened. */
 const CLOSED_DEPTH = 1

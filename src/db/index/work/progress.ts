@@ -1,9 +1,9 @@
 import { and, desc, eq, lte, sql } from 'drizzle-orm'
-import type { ChainId } from '../../protocol/chains.ts'
-import { type Kind, perKind } from '../../protocol/entities.ts'
-import type { Database, Handle } from '../pool.ts'
-import { anchors, cursors } from '../schema/index-state.ts'
-import { entityTables, type FactRow, rowsById, type StoredBlock, storedBlock } from '../stored.ts'
+import type { ChainId } from '../../../protocol/chains.ts'
+import { type Kind, perKind } from '../../../protocol/entities.ts'
+import type { Database, Handle } from '../../pool.ts'
+import { anchors, cursors } from '../../schema/index-state.ts'
+import { entityTables, type FactRow, rowsById, type StoredBlock, storedBlock } from '../../stored.ts'
 
 /** Facts by kind, in their order. */
 export const byKind = <F extends { readonly kind: Kind }>(facts: readonly F[]) => {

@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises'
-import { packaged } from '../../lib/root.ts'
-import { createAsset } from '../asset.ts'
-import { CONSOLE_SCRIPT } from './console.ts'
-import type { Shell } from './html.ts'
+import { packaged } from '../../../lib/root.ts'
+import { createAsset } from '../../asset.ts'
+import { CONSOLE_SCRIPT } from '../docs/console.ts'
+import type { Shell } from '../html.ts'
 
 const SCRIPT = 'text/javascript; charset=utf-8'
 
 const read = async (...names: readonly string[]): Promise<Buffer> =>
-  Buffer.concat(await Promise.all(names.map((name) => readFile(packaged(`src/api/pages/${name}`)))))
+  Buffer.concat(await Promise.all(names.map((name) => readFile(packaged(`src/api/pages/assets/${name}`)))))
 
 /** What every page loads, by the name of its file. Pages request it with the hash of its content. */
 export const pageAssets = {

@@ -1,5 +1,5 @@
-import { escapeMarkup } from '../../lib/http/markup.ts'
-import type { Description } from '../openapi/document.ts'
+import { escapeMarkup } from '../../../lib/http/markup.ts'
+import type { Description } from '../../openapi/document.ts'
 import { resolve, type Schema } from './fields.ts'
 import { credentialsOf, type Operation, type Parameter } from './operation.ts'
 

@@ -1,14 +1,14 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { LRUCache } from 'lru-cache'
-import { isUnavailable } from '../../lib/errors.ts'
-import type { ChainId } from '../../protocol/chains.ts'
-import { type HealthSources, readinessOf } from '../../reads/health/health.ts'
-import { prefersHtml } from '../accept.ts'
-import { envelope, type Operation, route } from '../operation.ts'
-import { shellOf } from '../pages/assets.ts'
-import { PAGE_POLICY } from '../pages/html.ts'
-import { Landing, landingOf, landingPage } from '../pages/landing.ts'
-import { DrawnEvent, eventFigure, liquidityOf } from '../pages/payoff.ts'
+import { isUnavailable } from '../../../lib/errors.ts'
+import type { ChainId } from '../../../protocol/chains.ts'
+import { type HealthSources, readinessOf } from '../../../reads/health/health.ts'
+import { prefersHtml } from '../../accept.ts'
+import { envelope, type Operation, route } from '../../operation.ts'
+import { shellOf } from '../../pages/assets/assets.ts'
+import { PAGE_POLICY } from '../../pages/html.ts'
+import { Landing, landingOf, landingPage } from '../../pages/landing.ts'
+import { DrawnEvent, eventFigure, liquidityOf } from '../../pages/payoff.ts'
 
 const operation: Operation = {
   id: 'getLanding',

@@ -1,5 +1,5 @@
-import type { Description } from '../openapi/document.ts'
-import { tags } from '../openapi/texts.ts'
+import type { Description } from '../../openapi/document.ts'
+import { tags } from '../../openapi/texts.ts'
 import { type Field, fieldsOf, resolve, type Schema, typeOf } from './fields.ts'
 import { guidePageOf } from './guide.ts'
 

@@ -1,11 +1,11 @@
 import { and, asc, eq, type SQL, sql } from 'drizzle-orm'
-import type { ChainId } from '../../protocol/chains.ts'
-import { type Kind, kinds, type MemberKind } from '../../protocol/entities.ts'
-import { bigints, insertMany } from '../bulk.ts'
-import type { Database, Handle } from '../pool.ts'
-import { cursors, refreshQueue } from '../schema/index-state.ts'
-import * as t from '../schema/records.ts'
-import { entityTables, type StoredBlock } from '../stored.ts'
+import type { ChainId } from '../../../protocol/chains.ts'
+import { type Kind, kinds, type MemberKind } from '../../../protocol/entities.ts'
+import { bigints, insertMany } from '../../bulk.ts'
+import type { Database, Handle } from '../../pool.ts'
+import { cursors, refreshQueue } from '../../schema/index-state.ts'
+import * as t from '../../schema/records.ts'
+import { entityTables, type StoredBlock } from '../../stored.ts'
 
 /*
  * The refresh queue: requests to observe entities again. The transaction that stores a change writes them, and the

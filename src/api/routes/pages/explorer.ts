@@ -1,9 +1,9 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import { notFound } from '../../lib/errors.ts'
-import { IMMUTABLE } from '../asset.ts'
-import { relativeUrl } from '../link.ts'
-import { type ExplorerOptions, explorerPolicy, readExplorer } from '../pages/explorer.ts'
-import { acceptedEncodings } from '../response-cache/compress.ts'
+import { notFound } from '../../../lib/errors.ts'
+import { IMMUTABLE } from '../../asset.ts'
+import { relativeUrl } from '../../link.ts'
+import { type ExplorerOptions, explorerPolicy, readExplorer } from '../../pages/explorer.ts'
+import { acceptedEncodings } from '../../response-cache/compress.ts'
 
 const ROOT = '/explorer'
 

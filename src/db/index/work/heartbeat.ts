@@ -1,14 +1,14 @@
 import { and, eq, gt, sql } from 'drizzle-orm'
 import { z } from 'zod'
-import { isKnownTopic } from '../../protocol/abi/logs.ts'
-import type { RawLog } from '../../protocol/abi/packed-log.ts'
-import type { ChainId } from '../../protocol/chains.ts'
-import { CHANNEL } from '../changes/channel.ts'
-import { checkedHead, storedHeadOf } from '../changes/stored-head.ts'
-import type { Handle } from '../pool.ts'
-import { ageOf } from '../schema/columns.ts'
-import * as work from '../schema/work.ts'
-import type { StoredBlock } from '../stored.ts'
+import { isKnownTopic } from '../../../protocol/abi/logs.ts'
+import type { RawLog } from '../../../protocol/abi/packed-log.ts'
+import type { ChainId } from '../../../protocol/chains.ts'
+import { CHANNEL } from '../../changes/channel.ts'
+import { checkedHead, storedHeadOf } from '../../changes/stored-head.ts'
+import type { Handle } from '../../pool.ts'
+import { ageOf } from '../../schema/columns.ts'
+import * as work from '../../schema/work.ts'
+import type { StoredBlock } from '../../stored.ts'
 
 /** JSON has no 64-bit integers, so heights are stored as text. */
 const Height = z.codec(z.string().regex(/^\d+$/), z.bigint(), { decode: BigInt, encode: String })

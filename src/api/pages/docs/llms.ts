@@ -1,4 +1,4 @@
-import { info } from '../openapi/texts.ts'
+import { info } from '../../openapi/texts.ts'
 import type { GuidePage } from './guide.ts'
 import { type Operation, tagsOf } from './operation.ts'
 

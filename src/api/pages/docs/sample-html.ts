@@ -1,4 +1,4 @@
-import { codeHtml, highlighted } from './markdown.ts'
+import { codeHtml, highlighted } from '../markdown.ts'
 import type { Operation } from './operation.ts'
 import { BASE_URL, samplesOf } from './samples.ts'
 

@@ -1,5 +1,5 @@
+import { type Rendered, render } from '../markdown.ts'
 import type { GuidePage } from './guide.ts'
-import { type Rendered, render } from './markdown.ts'
 import { termAnchor } from './search.ts'
 
 /** A page of the guide, the glossary or the page about prices. Each term of the glossary has an anchor. */
