@@ -16,6 +16,8 @@ const levels = [
 const subfolders = {
   chain: ['rpc', 'endpoints', 'pool', '.'],
   db: ['schema', '.', 'changes', 'index', 'queries', 'webhooks', 'carry'],
+  // `audit` and the files of the folder use each other.
+  'db/index': ['work'],
   reads: [
     'lag',
     'cache',
@@ -32,6 +34,8 @@ const subfolders = {
   ],
   indexer: ['reading', '.', 'audit'],
   plans: ['steps', 'draft', 'actions', 'rehearsal', 'answer', '.'],
+  'api/pages': ['.', 'docs', 'assets'],
+  compose: ['.', 'webhooks', 'commands'],
 }
 
 const inside = (folders) => `^src/(${folders.join('|')})/`
@@ -81,13 +85,13 @@ export default {
     {
       name: 'only-the-engine-reaches-the-key',
       severity: 'error',
-      from: { path: '^src/(api/|compose/(api|worker|parts|tools)\\.ts$)' },
+      from: { path: '^src/(api/|compose/(api|worker|parts|commands/tools)\\.ts$)' },
       to: { path: '^src/pricing/quotes/attest\\.ts$', reachable: true },
     },
     {
       name: 'sandbox-only-for-its-command-and-tests',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(sandbox/|compose/sandbox\\.ts)' },
+      from: { path: '^src/', pathNot: '^src/(sandbox/|compose/commands/sandbox\\.ts)' },
       to: { path: '^src/sandbox/' },
     },
     {
@@ -96,7 +100,7 @@ export default {
       from: {
         orphan: true,
         path: '^src/',
-        pathNot: ['^src/cli\\.ts$', '\\.d\\.ts$', '^src/api/pages/(?:pages|live)\\.js$'],
+        pathNot: ['^src/cli\\.ts$', '\\.d\\.ts$', '^src/api/pages/assets/(?:pages|live)\\.js$'],
       },
       to: {},
     },

@@ -38,7 +38,8 @@ COPY docs/study ./docs/study
 COPY docs/examples.json ./docs/examples.json
 COPY migrations ./migrations
 COPY src/pricing/market/local-rates.json ./src/pricing/market/local-rates.json
-COPY src/api/pages/theme.css src/api/pages/pages.css src/api/pages/pages.js src/api/pages/live.js ./src/api/pages/
+COPY src/api/pages/assets/theme.css src/api/pages/assets/pages.css ./src/api/pages/assets/
+COPY src/api/pages/assets/pages.js src/api/pages/assets/live.js ./src/api/pages/assets/
 COPY deploy/health.sh ./
 # `node` of the base image, as a number: runAsNonRoot of Kubernetes accepts no name.
 USER 1000:1000

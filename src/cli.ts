@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type ParseArgsConfig, parseArgs } from 'node:util'
-import { type Command, type Flag, programs } from './compose/commands.ts'
+import { type Command, type Flag, programs } from './compose/commands/commands.ts'
 import type { Flags } from './compose/flags.ts'
 import { ConfigError } from './config/load.ts'
 import { npmOptions } from './config/npm.ts'

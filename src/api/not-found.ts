@@ -3,7 +3,7 @@ import { notFound } from '../lib/errors.ts'
 import { prefersHtml } from './accept.ts'
 import { helpLink } from './help.ts'
 import { relativeUrl } from './link.ts'
-import { shellOf } from './pages/assets.ts'
+import { shellOf } from './pages/assets/assets.ts'
 import { PAGE_POLICY } from './pages/html.ts'
 import { notFoundPage } from './pages/not-found.ts'
 

@@ -1,6 +1,6 @@
 import type { Leader } from '../chain/chain.ts'
 import { sendDemand } from '../db/changes/demand.ts'
-import { readStoredHead } from '../db/index/heartbeat.ts'
+import { readStoredHead } from '../db/index/work/heartbeat.ts'
 import type { Database } from '../db/pool.ts'
 import type { ChainId } from '../protocol/chains.ts'
 

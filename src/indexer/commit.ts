@@ -13,12 +13,12 @@ import {
   union,
 } from '../db/changes/scopes.ts'
 import { insertFees } from '../db/index/fees.ts'
-import { noteUnknownLogs } from '../db/index/heartbeat.ts'
 import { idsIn, writeHints } from '../db/index/hints.ts'
-import { holdLease, type Lease } from '../db/index/lease.ts'
 import { insertLedger, type LedgerRow, newsIn, numberRows } from '../db/index/ledger.ts'
-import { addGap, type GapRange } from '../db/index/log-gaps.ts'
-import { byKind } from '../db/index/progress.ts'
+import { noteUnknownLogs } from '../db/index/work/heartbeat.ts'
+import { holdLease, type Lease } from '../db/index/work/lease.ts'
+import { addGap, type GapRange } from '../db/index/work/log-gaps.ts'
+import { byKind } from '../db/index/work/progress.ts'
 import {
   type IdRange,
   idRangesOf,
@@ -27,8 +27,8 @@ import {
   requestMemberRefresh,
   requestRefresh,
   requestSettlementRefresh,
-} from '../db/index/refresh-queue.ts'
-import { recordUpgrade } from '../db/index/upgrades.ts'
+} from '../db/index/work/refresh-queue.ts'
+import { recordUpgrade } from '../db/index/work/upgrades.ts'
 import {
   addAnchor,
   type Dated,

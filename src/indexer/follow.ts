@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import type { Chain } from '../chain/chain.ts'
-import { saveHeartbeat, saveProblem } from '../db/index/heartbeat.ts'
+import { saveHeartbeat, saveProblem } from '../db/index/work/heartbeat.ts'
 import {
   EXTENDED_EVERY,
   extendLease,
@@ -10,7 +10,7 @@ import {
   LeaseLost,
   releaseLease,
   takeLease,
-} from '../db/index/lease.ts'
+} from '../db/index/work/lease.ts'
 import type { Database, Handle } from '../db/pool.ts'
 import { backoffMs, isLogged } from '../lib/backoff.ts'
 import { errorText } from '../lib/errors.ts'

@@ -1,9 +1,14 @@
 import type { Chain } from '../chain/chain.ts'
 import type { Block } from '../chain/rpc/requests.ts'
 import { type Observations, storeObservations } from '../db/index/observations.ts'
-import { AnchorLost, holdAnchor, newestAnchor } from '../db/index/progress.ts'
-import { lockRefreshQueue, nextRefreshRequests, type RefreshRequest, subjectsIn } from '../db/index/refresh-queue.ts'
 import { storeTokens } from '../db/index/tokens.ts'
+import { AnchorLost, holdAnchor, newestAnchor } from '../db/index/work/progress.ts'
+import {
+  lockRefreshQueue,
+  nextRefreshRequests,
+  type RefreshRequest,
+  subjectsIn,
+} from '../db/index/work/refresh-queue.ts'
 import type { Database } from '../db/pool.ts'
 import type { StoredBlock } from '../db/stored.ts'
 import type { Logger } from '../lib/observe/log.ts'

@@ -1,7 +1,7 @@
 import type { Chain } from '../chain/chain.ts'
 import { type Block, getBlock } from '../chain/rpc/requests.ts'
 import type { Outcome } from '../chain/rpc/transport.ts'
-import { anchorsBelow } from '../db/index/progress.ts'
+import { anchorsBelow } from '../db/index/work/progress.ts'
 import type { Database } from '../db/pool.ts'
 import type { StoredBlock } from '../db/stored.ts'
 import { unavailable } from '../lib/errors.ts'

@@ -1,6 +1,6 @@
 import type { Chain } from '../chain/chain.ts'
 import type { Block } from '../chain/rpc/requests.ts'
-import { createdIn, type LastIds } from '../db/index/progress.ts'
+import { createdIn, type LastIds } from '../db/index/work/progress.ts'
 import type { DatedFact } from '../db/index/write.ts'
 import type { Database } from '../db/pool.ts'
 import type { Logger } from '../lib/observe/log.ts'

@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Chain } from '../../src/chain/chain.ts'
-import { saveHeartbeat } from '../../src/db/index/heartbeat.ts'
+import { saveHeartbeat } from '../../src/db/index/work/heartbeat.ts'
 import { createObserver } from '../../src/indexer/observer.ts'
 import { openApp } from '../support/app.ts'
 import { openIndexSteps } from '../support/index-steps.ts'

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { saveHeartbeat } from '../../src/db/index/heartbeat.ts'
+import { saveHeartbeat } from '../../src/db/index/work/heartbeat.ts'
 import { chainOf } from '../../src/reads/read.ts'
 import { openApp } from '../support/app.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { saveHeartbeat } from '../../src/db/index/heartbeat.ts'
+import { saveHeartbeat } from '../../src/db/index/work/heartbeat.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { chainOf } from '../../src/reads/read.ts'
 import { openApp } from '../support/app.ts'

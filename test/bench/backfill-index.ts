@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { createChain } from '../../src/chain/chain.ts'
-import { takeLease } from '../../src/db/index/lease.ts'
+import { takeLease } from '../../src/db/index/work/lease.ts'
 import { createDatabase } from '../../src/db/pool.ts'
 import { createStep } from '../../src/indexer/step.ts'
 import { factsOf } from '../support/known-chains.ts'

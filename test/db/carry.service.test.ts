@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { carry } from '../../src/db/carry/carry.ts'
-import { releaseLease, takeLease } from '../../src/db/index/lease.ts'
 import { finalizeSettlements, newestNotFinal } from '../../src/db/index/settlements.ts'
+import { releaseLease, takeLease } from '../../src/db/index/work/lease.ts'
 import { createQueries } from '../../src/db/queries/entities.ts'
 import { webhookTypes } from '../../src/db/schema/webhooks.ts'
 import { addEndpoint, changeEndpoint } from '../../src/db/webhooks/endpoints.ts'

@@ -10,7 +10,7 @@ import {
   newestAnchor,
   readCursor,
   readProgress,
-} from '../../src/db/index/progress.ts'
+} from '../../src/db/index/work/progress.ts'
 import { addAnchor, moveCursor } from '../../src/db/index/write.ts'
 import type { Database } from '../../src/db/pool.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'

@@ -7,7 +7,7 @@ import {
   nextRefreshRequests,
   type RefreshSubject,
   requestRefresh,
-} from '../../src/db/index/refresh-queue.ts'
+} from '../../src/db/index/work/refresh-queue.ts'
 import { limitConnections } from '../../src/db/limited.ts'
 import { createDatabase, type Database, type Handle } from '../../src/db/pool.ts'
 import { sleep } from '../../src/lib/lifecycle.ts'

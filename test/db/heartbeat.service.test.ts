@@ -6,7 +6,7 @@ import {
   noteUnknownLogs,
   readHeartbeat,
   saveHeartbeat,
-} from '../../src/db/index/heartbeat.ts'
+} from '../../src/db/index/work/heartbeat.ts'
 import type { Database } from '../../src/db/pool.ts'
 import { logTopics } from '../../src/protocol/abi/logs.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'

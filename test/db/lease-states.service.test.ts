@@ -9,7 +9,7 @@ import {
   LeaseLost,
   releaseLease,
   takeLease,
-} from '../../src/db/index/lease.ts'
+} from '../../src/db/index/work/lease.ts'
 import type { Database } from '../../src/db/pool.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'

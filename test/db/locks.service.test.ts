@@ -1,6 +1,8 @@
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { storeObservations } from '../../src/db/index/observations.ts'
+import { finalizeSettlements } from '../../src/db/index/settlements.ts'
+import { storeTokens } from '../../src/db/index/tokens.ts'
 import {
   completeRefreshRequests,
   lockRefreshQueue,
@@ -10,9 +12,7 @@ import {
   requestMemberRefresh,
   requestRefresh,
   requestSettlementRefresh,
-} from '../../src/db/index/refresh-queue.ts'
-import { finalizeSettlements } from '../../src/db/index/settlements.ts'
-import { storeTokens } from '../../src/db/index/tokens.ts'
+} from '../../src/db/index/work/refresh-queue.ts'
 import type { Database, Handle } from '../../src/db/pool.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'

@@ -11,7 +11,7 @@ import {
   requestRefresh,
   requestSettlementRefresh,
   requestSweep,
-} from '../../src/db/index/refresh-queue.ts'
+} from '../../src/db/index/work/refresh-queue.ts'
 import type { Database } from '../../src/db/pool.ts'
 import { refreshQueue } from '../../src/db/schema/index-state.ts'
 import {

@@ -13,7 +13,7 @@ import {
   requestRefresh,
   requestSettlementRefresh,
   subjectsIn,
-} from '../../src/db/index/refresh-queue.ts'
+} from '../../src/db/index/work/refresh-queue.ts'
 import type { Database, Handle } from '../../src/db/pool.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { requestRefresh, requestSweep } from '../../src/db/index/refresh-queue.ts'
+import { requestRefresh, requestSweep } from '../../src/db/index/work/refresh-queue.ts'
 import type { Database } from '../../src/db/pool.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'

@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { readAudit } from '../../src/db/index/audit/runs.ts'
-import { lockRefreshQueue } from '../../src/db/index/refresh-queue.ts'
+import { lockRefreshQueue } from '../../src/db/index/work/refresh-queue.ts'
 import type { Database } from '../../src/db/pool.ts'
 import { refreshQueue } from '../../src/db/schema/index-state.ts'
 import { audits } from '../../src/db/schema/work.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { changesAfter, newestChange } from '../../src/db/changes/changes.ts'
-import { readProgress } from '../../src/db/index/progress.ts'
+import { readProgress } from '../../src/db/index/work/progress.ts'
 import type { Database } from '../../src/db/pool.ts'
 import { createCommits } from '../../src/indexer/commit.ts'
 import type { Hint } from '../../src/protocol/abi/logs.ts'

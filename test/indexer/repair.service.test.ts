@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { parseLogs } from '../../src/chain/rpc/log-shape.ts'
-import type { LastIds } from '../../src/db/index/progress.ts'
+import type { LastIds } from '../../src/db/index/work/progress.ts'
 import type { Database } from '../../src/db/pool.ts'
 import { DuplicateRow, MissingRow } from '../../src/indexer/reading/gaps.ts'
 import { fetchRange } from '../../src/indexer/reading/range.ts'

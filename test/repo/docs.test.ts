@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { parseChangelog } from '../../src/api/routes/changelog.ts'
+import { parseChangelog } from '../../src/api/routes/pages/changelog.ts'
 import { webhookTypes } from '../../src/db/schema/webhooks.ts'
 
 /** The files below a folder whose names end in `suffix`. */

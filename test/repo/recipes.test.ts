@@ -63,7 +63,7 @@ const print = async () => {
     import { toEventSelector } from 'viem'
     import Fastify from 'fastify'
     import { metrics as measured } from './src/api/plugins/metrics.ts'
-    import { programs } from './src/compose/commands.ts'
+    import { programs } from './src/compose/commands/commands.ts'
     import { webhookTypes } from './src/db/schema/webhooks.ts'
     import { createMetrics } from './src/lib/observe/metrics.ts'
     await runOpenapi({ check: false })

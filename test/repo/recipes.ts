@@ -32,7 +32,7 @@ export const recipes: Readonly<Record<string, readonly Edit[]>> = {
   'example.changed': { feed: 'protocol', filters: [] },`,
     },
     {
-      file: 'src/compose/commands.ts',
+      file: 'src/compose/commands/commands.ts',
       anchor: 'wallet.changed, event.changed',
       text: ', example.changed',
     },

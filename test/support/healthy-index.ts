@@ -1,5 +1,5 @@
 import type { IndexHealth } from '../../src/db/index/health.ts'
-import type { Heartbeat } from '../../src/db/index/heartbeat.ts'
+import type { Heartbeat } from '../../src/db/index/work/heartbeat.ts'
 import type { StoredBlock } from '../../src/db/stored.ts'
 
 const hash = `0x${'5f'.repeat(32)}` as const

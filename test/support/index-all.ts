@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import type { Chain } from '../../src/chain/chain.ts'
-import { releaseLease, takeLease } from '../../src/db/index/lease.ts'
+import { releaseLease, takeLease } from '../../src/db/index/work/lease.ts'
 import type { Database } from '../../src/db/pool.ts'
 import { createObserver } from '../../src/indexer/observer.ts'
 import { createStep } from '../../src/indexer/step.ts'

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
-import { type Lease, takeLease } from '../../src/db/index/lease.ts'
 import { storeObservations } from '../../src/db/index/observations.ts'
+import { type Lease, takeLease } from '../../src/db/index/work/lease.ts'
 import type { Database, Handle } from '../../src/db/pool.ts'
 import type { StoredBlock } from '../../src/db/stored.ts'
 import { type Commits, createCommits } from '../../src/indexer/commit.ts'

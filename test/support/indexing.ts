@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { type Chain, createChain } from '../../src/chain/chain.ts'
 import { newestChange } from '../../src/db/changes/changes.ts'
-import { refreshLag } from '../../src/db/index/refresh-queue.ts'
+import { refreshLag } from '../../src/db/index/work/refresh-queue.ts'
 import type { Database } from '../../src/db/pool.ts'
 import { createDemand, type Demand } from '../../src/indexer/demand.ts'
 import { follow } from '../../src/indexer/follow.ts'

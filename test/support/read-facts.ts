@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm'
-import { readCursor } from '../../src/db/index/progress.ts'
+import { readCursor } from '../../src/db/index/work/progress.ts'
 import type { Database } from '../../src/db/pool.ts'
 import { deposits, events, positions } from '../../src/db/schema/records.ts'
 import type { ChainId } from '../../src/protocol/chains.ts'

@@ -1,6 +1,6 @@
 import { getAddress, type Hex, numberToHex, zeroAddress } from 'viem'
-import { saveHeartbeat } from '../../src/db/index/heartbeat.ts'
 import { type Observations, storeObservations } from '../../src/db/index/observations.ts'
+import { saveHeartbeat } from '../../src/db/index/work/heartbeat.ts'
 import { addAnchor, type DatedFact, insertFacts, moveCursor } from '../../src/db/index/write.ts'
 import type { Copy, Database, Handle } from '../../src/db/pool.ts'
 import type { StoredBlock } from '../../src/db/stored.ts'

@@ -1,5 +1,5 @@
 import { info } from '../openapi/texts.ts'
-import { guidePages } from '../pages/guide.ts'
+import { guidePages } from '../pages/docs/guide.ts'
 
 /* The resources are the pages of the documentation that are Markdown, at their own URLs. */
 

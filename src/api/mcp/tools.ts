@@ -3,8 +3,8 @@ import type { z } from 'zod'
 import { invalidField } from '../../lib/errors.ts'
 import type { Description } from '../openapi/document.ts'
 import { isSchema } from '../openapi/json-schema.ts'
-import { resolve } from '../pages/fields.ts'
-import { type Operation, operationsOf, schemaOf } from '../pages/operation.ts'
+import { resolve } from '../pages/docs/fields.ts'
+import { type Operation, operationsOf, schemaOf } from '../pages/docs/operation.ts'
 
 /* The tools are operations of the API: their names, texts and schemas are those of its description. */
 

@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { ChainId } from '../../protocol/chains.ts'
-import { requestRefresh } from '../index/refresh-queue.ts'
+import { requestRefresh } from '../index/work/refresh-queue.ts'
 import { settlements } from '../schema/index-state.ts'
 import { copyTable, type Databases } from './tables.ts'
 

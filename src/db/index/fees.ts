@@ -6,13 +6,13 @@ import { type Touched, touchedByEvents, touching, touchingAll, union } from '../
 import type { Database, Handle } from '../pool.ts'
 import { cursors } from '../schema/index-state.ts'
 import { chainObservations, feeRates } from '../schema/records.ts'
-import { hasUnreadLogs } from './log-gaps.ts'
-import { newestAnchor } from './progress.ts'
+import { hasUnreadLogs } from './work/log-gaps.ts'
+import { newestAnchor } from './work/progress.ts'
 import type { Dated } from './write.ts'
 
 /*
  * The fee rates over time. They are complete up to the cursor, unless logs of blocks below it were not read
- * (`log-gaps.ts`): then up to the block before the first of them.
+ * (`work/log-gaps.ts`): then up to the block before the first of them.
  */
 
 /** Inserts the rates that logs set. A log that is stored already is left as it is. */

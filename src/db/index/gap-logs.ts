@@ -7,10 +7,10 @@ import type { StoredBlock } from '../stored.ts'
 import { completeFees, insertFees } from './fees.ts'
 import { idsIn, writeHints } from './hints.ts'
 import { type LedgerRow, newsIn, numberRows, putLedger, touchedByRows } from './ledger.ts'
-import { deferGap, fillRows, isSameGap, type LogGap, shortenGap } from './log-gaps.ts'
-import { byKind, holdAnchor } from './progress.ts'
-import { lockRefreshQueue } from './refresh-queue.ts'
 import { fillSettlements } from './settlements.ts'
+import { deferGap, fillRows, isSameGap, type LogGap, shortenGap } from './work/log-gaps.ts'
+import { byKind, holdAnchor } from './work/progress.ts'
+import { lockRefreshQueue } from './work/refresh-queue.ts'
 import type { Dated, DatedFact } from './write.ts'
 
 /** The logs of a gap from a block up to the newest one that was to be read. */

@@ -2,12 +2,12 @@ import type { ChainId } from '../../protocol/chains.ts'
 import type { Database } from '../pool.ts'
 import { readAudit } from './audit/runs.ts'
 import { readFeesContradiction } from './fees.ts'
-import { readHeartbeat } from './heartbeat.ts'
 import { readLedgerState } from './ledger-state.ts'
-import { readLogGaps } from './log-gaps.ts'
-import { readCursor } from './progress.ts'
-import { refreshLag } from './refresh-queue.ts'
-import { lastUpgrade } from './upgrades.ts'
+import { readHeartbeat } from './work/heartbeat.ts'
+import { readLogGaps } from './work/log-gaps.ts'
+import { readCursor } from './work/progress.ts'
+import { refreshLag } from './work/refresh-queue.ts'
+import { lastUpgrade } from './work/upgrades.ts'
 
 /** The health of a chain's index, as far as the database knows; each field is null before its first value. */
 export type IndexHealth = Readonly<Awaited<ReturnType<typeof readIndexHealth>>>

@@ -2,8 +2,8 @@ import type { Hint } from '../../protocol/abi/logs.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import { type Kind, type MemberKind, memberKinds } from '../../protocol/entities.ts'
 import type { Handle } from '../pool.ts'
-import { requestEventRefresh, requestMemberRefresh, requestRefresh } from './refresh-queue.ts'
 import { insertSettlementLogs } from './settlements.ts'
+import { requestEventRefresh, requestMemberRefresh, requestRefresh } from './work/refresh-queue.ts'
 
 /** The entities of a kind that hints name. */
 export const idsIn = (hints: readonly Hint[], kind: Kind): bigint[] =>

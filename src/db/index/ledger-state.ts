@@ -3,8 +3,8 @@ import type { ChainId } from '../../protocol/chains.ts'
 import type { Handle } from '../pool.ts'
 import { cursors, logGaps } from '../schema/index-state.ts'
 import { ledger } from '../schema/ledger.ts'
-import { ledgerCompleteFrom } from './log-gaps.ts'
 import { SUM_AFTER_SECONDS } from './totals.ts'
+import { ledgerCompleteFrom } from './work/log-gaps.ts'
 
 /** The plan of a statement as JSON: PostgreSQL's estimate of its rows, by the size of the table and its statistics. */
 type Plan = { readonly 'QUERY PLAN': readonly { readonly Plan: { readonly 'Plan Rows': number } }[] }

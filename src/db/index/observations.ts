@@ -17,9 +17,14 @@ import { ledger } from '../schema/ledger.ts'
 import * as t from '../schema/records.ts'
 import { blockColumns, entityTables, type ObservationRow, type StoredBlock, type StoredProtocol } from '../stored.ts'
 import { judgeFees } from './fees.ts'
-import { completeRefreshRequests, lockRefreshQueue, type RefreshRequest, requestFollowUps } from './refresh-queue.ts'
 import { changedSettlements } from './settlements.ts'
-import { recordUpgrade } from './upgrades.ts'
+import {
+  completeRefreshRequests,
+  lockRefreshQueue,
+  type RefreshRequest,
+  requestFollowUps,
+} from './work/refresh-queue.ts'
+import { recordUpgrade } from './work/upgrades.ts'
 import { announceChanges } from './write.ts'
 
 /** What the chain's views return at one block. */

@@ -16,8 +16,8 @@ import { feeRates } from '../schema/records.ts'
 import { entityTables } from '../stored.ts'
 import { completeRows, type LedgerRow } from './ledger.ts'
 import { keepPaymentTokens } from './observations.ts'
-import { lockRefreshQueue, requestRefresh } from './refresh-queue.ts'
 import { forgetSums } from './totals.ts'
+import { lockRefreshQueue, requestRefresh } from './work/refresh-queue.ts'
 
 /*
  * Compares tables with what the raw logs of the ledger lead to, and makes their rows so: a new way to read logs, or a wrong

@@ -8,7 +8,7 @@ import { settlementsScope, type Touched, touching } from '../changes/scopes.ts'
 import type { Database, Handle } from '../pool.ts'
 import { settlementLogs, settlements } from '../schema/index-state.ts'
 import type { Stored, StoredBlock } from '../stored.ts'
-import { lockRefreshQueue } from './refresh-queue.ts'
+import { lockRefreshQueue } from './work/refresh-queue.ts'
 
 /** An observed settlement, or the reversal of one by a reorg. */
 export type Settlement = Readonly<typeof settlements.$inferSelect>

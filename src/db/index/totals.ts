@@ -5,8 +5,8 @@ import { cursors } from '../schema/index-state.ts'
 import { ledger } from '../schema/ledger.ts'
 import { ledgerDays } from '../schema/totals.ts'
 import { DAY_SECONDS, lacksToken, totalsText } from '../totals-text.ts'
-import { hasGap } from './log-gaps.ts'
-import { lockRefreshQueue } from './refresh-queue.ts'
+import { hasGap } from './work/log-gaps.ts'
+import { lockRefreshQueue } from './work/refresh-queue.ts'
 
 /* Sums of the ledger by day. They follow the ledger at a distance, so that a rollback seldom has to make them again. */
 

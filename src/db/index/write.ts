@@ -21,13 +21,13 @@ import { anchors, cursors, refreshQueue, rollbacks, settlementLogs, upgrades } f
 import { ledger } from '../schema/ledger.ts'
 import * as t from '../schema/records.ts'
 import { blockColumns, entityTables, type StoredBlock } from '../stored.ts'
-import { deleteProof } from './heartbeat.ts'
 import { insertReversals, newsAbove } from './ledger-reversals.ts'
-import { cutGaps } from './log-gaps.ts'
-import { byKind } from './progress.ts'
-import { lockRefreshQueue, onConflictRaiseVersion, requestRefresh } from './refresh-queue.ts'
 import { type Draft, insertSettlements, keepSettlements, settlementsAbove } from './settlements.ts'
 import { forgetSums } from './totals.ts'
+import { deleteProof } from './work/heartbeat.ts'
+import { cutGaps } from './work/log-gaps.ts'
+import { byKind } from './work/progress.ts'
+import { lockRefreshQueue, onConflictRaiseVersion, requestRefresh } from './work/refresh-queue.ts'
 
 /** What a log reports, with the time of its block in Unix seconds. */
 export type Dated<T> = T & { readonly blockTimestamp: bigint }

@@ -24,8 +24,8 @@ export const upgrades = pgTable(
 )
 
 /**
- * The refresh queue (`index/refresh-queue.ts`): `many` ids from `id` on; subject `chain` has id 0. `sequence` is the
- * order of arrival; a repeated request keeps its place, so that busy entities do not delay the others, and raises
+ * The refresh queue (`index/work/refresh-queue.ts`): `many` ids from `id` on; subject `chain` has id 0. `sequence` is
+ * the order of arrival; a repeated request keeps its place, so that busy entities do not delay the others, and raises
  * `version`, so that an observation which was read before it does not complete it.
  */
 export const refreshQueue = pgTable(
@@ -76,9 +76,9 @@ export const cursors = pgTable('cursors', {
 })
 
 /**
- * Ranges of blocks of which the index was written without all of their logs (`index/log-gaps.ts`). The job `gaps` reads
- * the logs of an `open` one from its last block down. Then all nodes returned the range without the log of some row
- * (`absent`), or have no logs of its older blocks (`pruned`).
+ * Ranges of blocks of which the index was written without all of their logs (`index/work/log-gaps.ts`). The job `gaps`
+ * reads the logs of an `open` one from its last block down. Then all nodes returned the range without the log of some
+ * row (`absent`), or have no logs of its older blocks (`pruned`).
  */
 export const logGaps = pgTable(
   'log_gaps',

@@ -7,7 +7,7 @@ import { hash } from './columns.ts'
  * Tables in which processes record their own work, separate from the index: one row per chain, except for calibrations.
  */
 
-/** The worker that may write a chain's index (`index/lease.ts`). The epoch grows with every change of holder. */
+/** The worker that may write a chain's index (`index/work/lease.ts`). The epoch grows with every change of holder. */
 export const leases = pgTable('leases', {
   chainId: integer('chain_id').primaryKey(),
   holder: text('holder').notNull(),
@@ -18,7 +18,7 @@ export const leases = pgTable('leases', {
   sessionSince: timestamp('session_since', { withTimezone: true }),
 })
 
-/** The leader's last report on a chain (`index/heartbeat.ts`). */
+/** The leader's last report on a chain (`index/work/heartbeat.ts`). */
 export const heartbeats = pgTable('heartbeats', {
   chainId: integer('chain_id').primaryKey(),
   reportedAt: timestamp('reported_at', { withTimezone: true }).notNull().defaultNow(),

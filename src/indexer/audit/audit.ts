@@ -1,7 +1,7 @@
 import type { Chain } from '../../chain/chain.ts'
 import { type AuditedTable, auditedTables, columnsOf } from '../../db/index/audit/columns.ts'
 import { type AuditedKind, tablesOf } from '../../db/index/audit/rows.ts'
-import { readProgress } from '../../db/index/progress.ts'
+import { readProgress } from '../../db/index/work/progress.ts'
 import type { Database } from '../../db/pool.ts'
 import type { StoredBlock } from '../../db/stored.ts'
 import { unavailable } from '../../lib/errors.ts'

@@ -11,7 +11,7 @@ import {
   saveLedgerPart,
 } from '../../db/index/audit/ledger.ts'
 import type { LedgerRow } from '../../db/index/ledger.ts'
-import { AnchorLost } from '../../db/index/progress.ts'
+import { AnchorLost } from '../../db/index/work/progress.ts'
 import type { Database } from '../../db/pool.ts'
 import type { StoredBlock } from '../../db/stored.ts'
 import { isUnavailable, unavailable } from '../../lib/errors.ts'

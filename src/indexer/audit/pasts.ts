@@ -1,6 +1,6 @@
 import type { Chain } from '../../chain/chain.ts'
 import { lastEvent, readMembers, savePasts } from '../../db/index/audit/pasts.ts'
-import { readHeartbeat, stillUnknown } from '../../db/index/heartbeat.ts'
+import { readHeartbeat, stillUnknown } from '../../db/index/work/heartbeat.ts'
 import type { Database } from '../../db/pool.ts'
 import { createHistory } from '../../db/queries/history.ts'
 import { isUnavailable } from '../../lib/errors.ts'

@@ -1,4 +1,4 @@
-import { byKind, type LastIds } from '../../db/index/progress.ts'
+import { byKind, type LastIds } from '../../db/index/work/progress.ts'
 import type { Fact } from '../../protocol/abi/logs.ts'
 import { type Kind, kinds } from '../../protocol/entities.ts'
 import { absentAfter, type Entity } from './existence.ts'

@@ -1,6 +1,6 @@
 import type { Chain } from '../../chain/chain.ts'
 import type { Outcome } from '../../chain/rpc/transport.ts'
-import type { LastIds } from '../../db/index/progress.ts'
+import type { LastIds } from '../../db/index/work/progress.ts'
 import type { DatedFact } from '../../db/index/write.ts'
 import type { StoredBlock } from '../../db/stored.ts'
 import { type Identity, kinds } from '../../protocol/entities.ts'

@@ -1,4 +1,4 @@
-import type { LastIds } from '../../db/index/progress.ts'
+import type { LastIds } from '../../db/index/work/progress.ts'
 import type { Hint } from '../../protocol/abi/logs.ts'
 import type { RawLog } from '../../protocol/abi/packed-log.ts'
 import { kinds, memberKinds } from '../../protocol/entities.ts'

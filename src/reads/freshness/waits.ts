@@ -188,7 +188,7 @@ const readAtIndex = async (nodes: Nodes, { tip, head, before }: Start, hashes: r
   const known = await compareWithIndex(nodes, tip, seen)
   const mined = await readTransactions(nodes, null, without(known, hashes))
   const placed = await compareWithIndex(nodes, tip, mined)
-  // The index cannot tell a transaction without logs from one of another fork.
+  // The index cannot distinguish a transaction without logs from one of another fork.
   const open = without(placed, hashesOf(mined))
   return [...known, ...placed, ...(await readTransactions(nodes, tip?.block ?? null, open))]
 }

@@ -1,5 +1,5 @@
 import type { IndexHealth } from '../../db/index/health.ts'
-import { stillUnknown } from '../../db/index/heartbeat.ts'
+import { stillUnknown } from '../../db/index/work/heartbeat.ts'
 import { adviceOf } from '../../db/refusals.ts'
 import { unavailable } from '../../lib/errors.ts'
 import { type ChainId, type Deployment, startBlockFault } from '../../protocol/chains.ts'

@@ -65,7 +65,11 @@ export const claimPorts = async (wanted: readonly Wanted[]): Promise<number[]> =
   }
 }
 
-/** A TCP port that is free on 127.0.0.1 now. Another program can take it before it is used: see `onFreePort`. */
+/**
+ * A TCP port that is free on 127.0.0.1 now. Another program can take it before it is used: see `onFreePort`.
+ *
+ * @internal
+ */
 export const freePort = async (): Promise<number> => {
   const [port] = await claimPorts([{ variable: 'PORT', port: 0 }])
   return port as number

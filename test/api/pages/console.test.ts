@@ -1,8 +1,8 @@
 import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import type { Description } from '../../../src/api/openapi/document.ts'
-import { CONSOLE_SCRIPT, consoleHtml } from '../../../src/api/pages/console.ts'
-import type { Operation } from '../../../src/api/pages/operation.ts'
+import { CONSOLE_SCRIPT, consoleHtml } from '../../../src/api/pages/docs/console.ts'
+import type { Operation } from '../../../src/api/pages/docs/operation.ts'
 
 /* The form that sends a request: its HTML, and its script with the few elements that it uses. */
 

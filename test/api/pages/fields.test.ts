@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Description } from '../../../src/api/openapi/document.ts'
-import { fieldsHtml, parameterHtml } from '../../../src/api/pages/field-html.ts'
-import { fieldsOf, type Schema } from '../../../src/api/pages/fields.ts'
+import { fieldsHtml, parameterHtml } from '../../../src/api/pages/docs/field-html.ts'
+import { fieldsOf, type Schema } from '../../../src/api/pages/docs/fields.ts'
 
 /* Fields of requests and responses as HTML, in which the fields of a field can be opened. */
 

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 
 /* The script that fills the form of an operation with values of the service, with the few elements that it uses. */
 
-const SCRIPT = await readFile('src/api/pages/live.js', 'utf8')
+const SCRIPT = await readFile('src/api/pages/assets/live.js', 'utf8')
 
 /** The time of the newest block, which is later than that of this machine. */
 const NOW = 4_000_000_000

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Description } from '../../../src/api/openapi/document.ts'
-import { type Operation, operationMarkdown, operationsOf, tagsOf } from '../../../src/api/pages/operation.ts'
+import { type Operation, operationMarkdown, operationsOf, tagsOf } from '../../../src/api/pages/docs/operation.ts'
 
 /* The page of an operation of a small description. */
 

@@ -1,16 +1,22 @@
 import { posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Description } from '../../../src/api/openapi/document.ts'
-import { contentsHtml, contentsOf, headingOf, neighboursHtml, outlineHtml } from '../../../src/api/pages/contents.ts'
-import { attachments, type GuidePage, guidePageOf, readGuide } from '../../../src/api/pages/guide.ts'
-import { guideHtml } from '../../../src/api/pages/guide-html.ts'
+import {
+  contentsHtml,
+  contentsOf,
+  headingOf,
+  neighboursHtml,
+  outlineHtml,
+} from '../../../src/api/pages/docs/contents.ts'
+import { attachments, type GuidePage, guidePageOf, readGuide } from '../../../src/api/pages/docs/guide.ts'
+import { guideHtml } from '../../../src/api/pages/docs/guide-html.ts'
+import { llmsText } from '../../../src/api/pages/docs/llms.ts'
+import type { Operation } from '../../../src/api/pages/docs/operation.ts'
+import { operationHtml, referenceHtml } from '../../../src/api/pages/docs/reference.ts'
 import { PAGE_POLICY, pageOf, type Shell } from '../../../src/api/pages/html.ts'
 import { landingOf, landingPage } from '../../../src/api/pages/landing.ts'
-import { llmsText } from '../../../src/api/pages/llms.ts'
 import { render } from '../../../src/api/pages/markdown.ts'
 import { notFoundPage } from '../../../src/api/pages/not-found.ts'
-import type { Operation } from '../../../src/api/pages/operation.ts'
-import { operationHtml, referenceHtml } from '../../../src/api/pages/reference.ts'
 import { release } from '../../../src/lib/root.ts'
 
 /* The pages of the documentation as HTML, and its index for language models. */

@@ -3,9 +3,9 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { type Operation, operationsOf } from '../../../src/api/pages/operation.ts'
-import { samplesHtml } from '../../../src/api/pages/sample-html.ts'
-import { samplesOf } from '../../../src/api/pages/samples.ts'
+import { type Operation, operationsOf } from '../../../src/api/pages/docs/operation.ts'
+import { samplesHtml } from '../../../src/api/pages/docs/sample-html.ts'
+import { samplesOf } from '../../../src/api/pages/docs/samples.ts'
 import { document } from '../../support/openapi.ts'
 
 const run = promisify(execFile)

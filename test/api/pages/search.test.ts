@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { GuidePage } from '../../../src/api/pages/guide.ts'
-import type { Operation } from '../../../src/api/pages/operation.ts'
-import { searchEntries, termAnchor } from '../../../src/api/pages/search.ts'
+import type { GuidePage } from '../../../src/api/pages/docs/guide.ts'
+import type { Operation } from '../../../src/api/pages/docs/operation.ts'
+import { searchEntries, termAnchor } from '../../../src/api/pages/docs/search.ts'
 
 const page = (name: string, markdown: string): GuidePage => ({
   ...{ name, title: name === 'glossary' ? 'Glossary' : 'Money', summary: '', markdown },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseChangelog } from '../../../src/api/routes/changelog.ts'
+import { parseChangelog } from '../../../src/api/routes/pages/changelog.ts'
 
 test('a release is a heading and the list under it, however its lines are broken', () => {
   const page = `# Changelog\n\nWhat changed.\n\n## 1.1.0 (2026-12-01)\n\n- One thing,\n  over two lines.\n- Another - with a dash.\n\n## 1.0.0\n`

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib'
 import { expect, onTestFinished, test } from 'vitest'
-import { explorerRoutes } from '../../../src/api/routes/explorer.ts'
+import { explorerRoutes } from '../../../src/api/routes/pages/explorer.ts'
 import { openRoutes } from './route-app.ts'
 
 const SCRIPT = `console.log('${'explorer '.repeat(300)}')`

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { healthRoutes, statusRoutes } from '../../../src/api/routes/health.ts'
-import { landingRoutes } from '../../../src/api/routes/landing.ts'
+import { landingRoutes } from '../../../src/api/routes/pages/landing.ts'
 import { unavailable } from '../../../src/lib/errors.ts'
 import { createMetrics } from '../../../src/lib/observe/metrics.ts'
 import { createAvailability, showAvailability } from '../../../src/reads/health/availability.ts'

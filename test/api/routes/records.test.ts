@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { changelogRoutes } from '../../../src/api/routes/changelog.ts'
 import { meRoutes } from '../../../src/api/routes/me.ts'
+import { changelogRoutes } from '../../../src/api/routes/pages/changelog.ts'
 import { planRoutes } from '../../../src/api/routes/plans.ts'
 import { revertRoutes } from '../../../src/api/routes/reverts.ts'
 import { transactionRoutes } from '../../../src/api/routes/transactions.ts'

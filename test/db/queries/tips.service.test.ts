@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { saveHeartbeat } from '../../../src/db/index/heartbeat.ts'
+import { saveHeartbeat } from '../../../src/db/index/work/heartbeat.ts'
 import type { Database } from '../../../src/db/pool.ts'
 import type { Filters } from '../../../src/db/queries/filters.ts'
 import { createListings, type ListQuery, MAX_ROWS } from '../../../src/db/queries/listings.ts'

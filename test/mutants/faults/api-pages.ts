@@ -163,7 +163,7 @@ export const pageFaults: Faults = {
       ["  Wei: 'in wei',\n", ''],
     ],
   },
-  'src/api/pages/console.ts': {
+  'src/api/pages/docs/console.ts': {
     tests: ['test/api/pages/console.test.ts'],
     faults: [
       ['MAX_SHOWN = 200_000', 'MAX_SHOWN = 20_000'],
@@ -201,7 +201,7 @@ export const pageFaults: Faults = {
       ["body === undefined ? '' : `<label>", "body !== undefined ? '' : `<label>"],
     ],
   },
-  'src/api/pages/guide.ts': {
+  'src/api/pages/docs/guide.ts': {
     tests: pages,
     faults: [
       ['(?:fees|quote-payout)\\b', '(?:fees)\\b'],
@@ -227,7 +227,7 @@ export const pageFaults: Faults = {
       ['popover aria-label="Pages"', 'aria-label="Pages"'],
     ],
   },
-  'src/api/pages/contents.ts': {
+  'src/api/pages/docs/contents.ts': {
     tests: pages,
     faults: [
       ['url === current || url === REFERENCE', 'url === REFERENCE'],
@@ -243,7 +243,7 @@ export const pageFaults: Faults = {
       ['.filter(({ tags }) => tags.includes(tag))', ''],
     ],
   },
-  'src/api/pages/guide-html.ts': {
+  'src/api/pages/docs/guide-html.ts': {
     tests: pages,
     faults: [
       ["if (name !== 'glossary')", "if (name === 'glossary')"],
@@ -257,7 +257,7 @@ export const pageFaults: Faults = {
       ["...(explorer ? [['explorer/', 'Explorer']] : [])", "['explorer/', 'Explorer']"],
     ],
   },
-  'src/api/pages/fields.ts': {
+  'src/api/pages/docs/fields.ts': {
     tests: ['test/api/pages/operation.test.ts', 'test/api/pages/fields.test.ts'],
     faults: [
       ["value.$ref.split('/').slice(2)", "value.$ref.split('/').slice(1)"],
@@ -280,7 +280,7 @@ export const pageFaults: Faults = {
       ['    ...anyOf.flatMap((each) => below(each, path)),\n', ''],
     ],
   },
-  'src/api/pages/field-html.ts': {
+  'src/api/pages/docs/field-html.ts': {
     tests: ['test/api/pages/fields.test.ts'],
     faults: [
       ['CLOSED_DEPTH = 1', 'CLOSED_DEPTH = 2'],
@@ -297,7 +297,7 @@ export const pageFaults: Faults = {
       ['depth + 1)', 'depth)'],
     ],
   },
-  'src/api/pages/samples.ts': {
+  'src/api/pages/docs/samples.ts': {
     tests: ['test/api/pages/samples.test.ts'],
     faults: [
       ['encodeURIComponent(String(example))', 'String(example)'],
@@ -314,7 +314,7 @@ export const pageFaults: Faults = {
       ["isPlan ? 'plan' : ", ''],
     ],
   },
-  'src/api/pages/search.ts': {
+  'src/api/pages/docs/search.ts': {
     tests: ['test/api/pages/search.test.ts'],
     faults: [
       ["markdown.replace(/^```.*$/gm, ' ')", 'markdown'],
@@ -356,7 +356,7 @@ export const pageFaults: Faults = {
       ["live === undefined ? '' : ' with-figure'", "' with-figure'"],
     ],
   },
-  'src/api/pages/llms.ts': {
+  'src/api/pages/docs/llms.ts': {
     tests: pages,
     faults: [
       ['it.tags.includes(tag)', '!it.tags.includes(tag)'],
@@ -387,7 +387,7 @@ export const pageFaults: Faults = {
       ['? escapeMarkup(code)', '? code'],
     ],
   },
-  'src/api/pages/operation.ts': {
+  'src/api/pages/docs/operation.ts': {
     tests: ['test/api/pages/operation.test.ts'],
     faults: [
       ['    ...rowsOf(inner),\n', ''],
@@ -413,7 +413,7 @@ export const pageFaults: Faults = {
       ["${guide ?? ''}", '${guide}'],
     ],
   },
-  'src/api/pages/reference.ts': {
+  'src/api/pages/docs/reference.ts': {
     tests: pages,
     faults: [
       ['it.tags.includes(tag)', '!it.tags.includes(tag)'],

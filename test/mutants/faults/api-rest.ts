@@ -224,7 +224,7 @@ export const restFaults: Faults = {
       ['- newest} s ahead', '+ newest} s ahead'],
     ],
   },
-  'src/api/routes/docs.ts': {
+  'src/api/routes/pages/docs.ts': {
     tests: route('docs', 'assets'),
     faults: [
       ["reply.header('content-security-policy', PAGE_POLICY)", ''],
@@ -240,7 +240,7 @@ export const restFaults: Faults = {
       ["mcp || name !== 'assistants'", 'true'],
     ],
   },
-  'src/api/routes/changelog.ts': {
+  'src/api/routes/pages/changelog.ts': {
     tests: route('changelog', 'records'),
     faults: [
       ['(?:###.*| *\\|[ |-]*)', '(?:###.*)'],

@@ -82,7 +82,7 @@ export const routeFaults: Faults = {
       ['.catch(nullIfUnavailable)', ''],
     ],
   },
-  'src/api/routes/landing.ts': {
+  'src/api/routes/pages/landing.ts': {
     tests: route('health'),
     faults: [
       ['if (!prefersHtml(request.headers.accept))', 'if (prefersHtml(request.headers.accept))'],

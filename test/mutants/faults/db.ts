@@ -159,7 +159,7 @@ export const dbFaults: Faults = {
       ['AND later.seq > ${settlements.seq})`', 'AND later.seq < ${settlements.seq})`'],
     ],
   },
-  'src/db/index/refresh-queue.ts': {
+  'src/db/index/work/refresh-queue.ts': {
     tests: [
       'test/db/refresh-requests.service.test.ts',
       'test/db/sweep.service.test.ts',
@@ -248,7 +248,7 @@ export const dbFaults: Faults = {
       ['.from(refreshQueue).where(eq(refreshQueue.chainId, chainId)),', '.from(refreshQueue),'],
     ],
   },
-  'src/db/index/heartbeat.ts': {
+  'src/db/index/work/heartbeat.ts': {
     tests: ['test/db/heartbeat.service.test.ts'],
     faults: [
       ['    reportedAt: sql`now()`,\n', ''],
@@ -267,7 +267,7 @@ export const dbFaults: Faults = {
       ['    problem,\n', ''],
     ],
   },
-  'src/db/index/lease.ts': {
+  'src/db/index/work/lease.ts': {
     tests: ['test/db/lease-states.service.test.ts'],
     faults: [
       ['const LEFT_WHEN_SILENT = 0.7', 'const LEFT_WHEN_SILENT = 0.9'],
@@ -396,7 +396,7 @@ export const dbFaults: Faults = {
       ['const rows = [{ chainId, ...fact }] as never', 'const rows = [{ ...fact, chainId: 56 }] as never'],
     ],
   },
-  'src/db/index/progress.ts': {
+  'src/db/index/work/progress.ts': {
     tests: ['test/db/facts.service.test.ts'],
     faults: [
       ['.from(cursors).where(eq(cursors.chainId, chainId))', '.from(cursors)'],
@@ -469,7 +469,7 @@ export const dbFaults: Faults = {
       ['WHERE stored.block_number IS NULL\n      OR', 'WHERE'],
     ],
   },
-  'src/db/index/upgrades.ts': {
+  'src/db/index/work/upgrades.ts': {
     tests: ['test/db/work-tables.service.test.ts'],
     faults: [
       ['  await requestFullRefresh(handle, chainId, blockNumber)\n', ''],
@@ -743,7 +743,7 @@ export const dbFaults: Faults = {
       ['    await announce(handle, gap.chainId, await completeFees(handle, gap.chainId))\n', ''],
     ],
   },
-  'src/db/index/log-gaps.ts': {
+  'src/db/index/work/log-gaps.ts': {
     tests: ['test/indexer/log-gaps.service.test.ts', 'test/indexer/ledger.service.test.ts'],
     faults: [
       ['ledgerOnly ? logGaps.unreadTo : logGaps.toBlock', 'logGaps.toBlock'],

@@ -119,7 +119,7 @@ export const exportFaults: Faults = {
       ['AND payment_token IS NULL', 'AND false'],
     ],
   },
-  'src/compose/export.ts': {
+  'src/compose/commands/export.ts': {
     tests: ['test/export/command.service.test.ts'],
     faults: [
       ["wanted.mode === 'verify' && report.different.length > 0", 'false'],

@@ -11,9 +11,9 @@ import { insertFees, judgeFees } from '../fees.ts'
 import type { GapLogs } from '../gap-logs.ts'
 import { idsIn, writeHints } from '../hints.ts'
 import { completeRows, type LedgerRow, newsIn, numberRows, putLedger, storedRows, touchedByRows } from '../ledger.ts'
-import { holdAnchor, readCursor } from '../progress.ts'
-import { lockRefreshQueue } from '../refresh-queue.ts'
 import { fillSettlements } from '../settlements.ts'
+import { holdAnchor, readCursor } from '../work/progress.ts'
+import { lockRefreshQueue } from '../work/refresh-queue.ts'
 
 /** A row of the ledger as it is stored. */
 export type StoredLedgerRow = Readonly<typeof ledger.$inferSelect>

@@ -6,7 +6,7 @@ import type { Database, Handle } from '../../pool.ts'
 import { audits } from '../../schema/work.ts'
 import { entityTables } from '../../stored.ts'
 import { lastIdAt } from '../facts.ts'
-import { readCursor } from '../progress.ts'
+import { readCursor } from '../work/progress.ts'
 
 /** The largest id of the events of a chain; 0 without one. */
 export const lastEvent = (database: Pick<Database, 'snapshot'>, chainId: ChainId): Promise<bigint> =>

@@ -6,7 +6,7 @@ import { ageOf } from '../../schema/columns.ts'
 import * as work from '../../schema/work.ts'
 import { entityTables, type StoredBlock } from '../../stored.ts'
 import { lastIdAt } from '../facts.ts'
-import { newestAnchor, readCursor } from '../progress.ts'
+import { newestAnchor, readCursor } from '../work/progress.ts'
 import { type AuditedKind, readIndexedRows, tablesOf } from './rows.ts'
 
 /** The part of the index that one run of the audit compares. */
