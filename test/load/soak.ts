@@ -21,6 +21,8 @@ import { openEndpoints } from './webhook-endpoints.ts'
  *   npm run soak                 SOAK_MINUTES=60: how long; SOAK_ENDPOINTS=100: receivers of webhooks
  */
 
+if (process.argv.length > 2) throw new RangeError('soak takes no options: set SOAK_MINUTES and SOAK_ENDPOINTS')
+
 const MINUTES = Number(process.env.SOAK_MINUTES ?? 60)
 
 /** The interval between samples, in seconds. They are printed every minute. */
