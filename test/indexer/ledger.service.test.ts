@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import { getAddress, pad } from 'viem'
+import { getAddress, numberToHex, pad } from 'viem'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { deployedLogsAbi, protocolAbi } from '../../src/abi/protocol.generated.ts'
 import { changesAfter, newestChange } from '../../src/db/changes/changes.ts'
@@ -417,6 +417,22 @@ describe('the audit of the ledger', () => {
     expect(await rows()).toHaveLength(before.length + many)
     console.info(`of ${many} types, the audit found ${many} removed, ${many} changed and ${many} added rows`)
   })
+
+  test.each([
+    ['blockHash', () => pad('0xbad')],
+    ['blockTimestamp', () => numberToHex(fake.block(0n).timestamp + 1n)],
+  ] as const)(
+    'takes no %s from a log that claims to be old: it reads the block before it repairs',
+    async (field, value) => {
+      fake.pass(100)
+      await reachHead()
+      const before = await rows()
+      fake.state.claims = (log) => ({ ...log, [field]: value() })
+      expect(await audit()).toBe(false)
+      expect(await rows()).toEqual(before)
+      expect(await findings()).toMatchObject({ differences: 0, repaired: 0 })
+    },
+  )
 
   test('reports a repair in the feed to the old and the new wallet of a row', async () => {
     const other = `0x${'77'.repeat(20)}`

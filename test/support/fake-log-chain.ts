@@ -115,6 +115,8 @@ export const createFakeChain = ({ startBlock = 0n } = {}) => {
   const state = {
     /** Whether a log is left out of the answers: of `Chain.logs` (`range`), or of other requests (`probe`). */
     hides: (_log: JsonLog, _by: 'range' | 'probe'): boolean => false,
+    /** A log as the node returns it. */
+    claims: (log: JsonLog): JsonLog => log,
     /** Blocks at the head that the node does not report as its newest one. */
     lag: 0,
     /** Blocks per request for logs. */
@@ -133,7 +135,9 @@ export const createFakeChain = ({ startBlock = 0n } = {}) => {
   }
   type Span = { from: bigint; upTo: bigint }
   const shown = ({ from, upTo }: Span, by: 'range' | 'probe') =>
-    logs.filter((log) => BigInt(log.blockNumber) >= from && BigInt(log.blockNumber) <= upTo && !state.hides(log, by))
+    logs
+      .filter((log) => BigInt(log.blockNumber) >= from && BigInt(log.blockNumber) <= upTo && !state.hides(log, by))
+      .map(state.claims)
 
   const outputOf = (name: string, id: bigint | undefined, at: bigint): unknown => {
     if (name === 'getHedgeFeeConfig') {

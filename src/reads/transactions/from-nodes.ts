@@ -83,7 +83,7 @@ export const createNodeLookup = (
     const placed = hasReached ? [{ hash, block: blockNumber, blockHash }] : []
     const stored = await ledgerTransactions(chain.chainId, placed).catch(nullIfUnavailable)
     const isStored = stored?.has(hash) === true
-    // The index cannot tell a transaction without logs from one of another fork: the node's block at its height does.
+    // A transaction without logs may be of another fork than the index: the node's block at its height decides.
     const { block, tip } = await chain.send(
       { block: getBlock(blockNumber), tip: hasReached && !isStored ? getBlock(reached.number) : undefined },
       { signal },
