@@ -159,6 +159,40 @@ test('a transaction above every known block is requested again: it may be in ano
   expect(await transactions([hashOf(1)], 2)).toMatchObject([{ block: 95n }])
 })
 
+test.each(['index', 'head'] as const)(
+  'waits for the %s ask the nodes at once for new blocks of their chain, and not for any other notification',
+  async (place) => {
+    const opened = open(() => null, place)
+    opened.commit(8453, TIP)
+    const { client, leave } = fakeClient()
+    const waiting = opened.waits.during(8453, client, (polls, signal) =>
+      polls[place].until<never>({
+        ...{ key: hashOf(1), deadline: performance.now() + 60_000, signal },
+        check: () => undefined,
+        late: () => new Error('late'),
+      }),
+    )
+    const batches = async (change: () => void) => {
+      const before = opened.batches.length
+      change()
+      // Less than the pause between two polls, and more than the least one.
+      await vi.advanceTimersByTimeAsync(15)
+      return opened.batches.length - before
+    }
+    await vi.advanceTimersByTimeAsync(15)
+    expect(await batches(() => opened.commit(56, 7n))).toBe(0)
+    expect(await batches(() => opened.commit(8453, TIP))).toBe(0)
+    expect(await batches(() => opened.commit(8453, TIP + 1n))).toBe(1)
+    const heads = opened.heads.set(8453, HEAD)
+    expect(await batches(() => opened.commit(8453, TIP + 1n))).toBe(1)
+    heads.set(8453, HEAD + 1n)
+    expect(await batches(() => opened.commit(8453, TIP + 1n))).toBe(1)
+    expect(await batches(() => opened.commit(8453, TIP + 1n))).toBe(0)
+    leave()
+    await expect(waiting).rejects.toThrow('the client disconnected')
+  },
+)
+
 test('waits of one transaction share its request', async () => {
   const { transactions, sizes } = open((hash) => rawReceipt(hash, 7))
   expect(await transactions([hashOf(1), hashOf(1), hashOf(1)])).toHaveLength(3)

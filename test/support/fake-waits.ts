@@ -13,6 +13,8 @@ import { blockAt } from './fake-chain.ts'
 export const fakeChanges = () => {
   const tips = new Map<ChainId, bigint>()
   const listeners = new Set<() => void>()
+  /** The heads that another process stored. */
+  const heads = new Map<ChainId, bigint>()
   /** The newest known change. */
   const known = { position: 0 }
   const changes: Changes = {
@@ -23,7 +25,10 @@ export const fakeChanges = () => {
       const number = tips.get(chainId)
       return number === undefined ? undefined : { chainId, block: blockAt(number), heartbeat: null }
     },
-    storedHead: () => null,
+    storedHead(chainId) {
+      const number = heads.get(chainId)
+      return number === undefined ? null : { block: blockAt(number), ageMs: 0 }
+    },
     onCommit(listener) {
       listeners.add(listener)
       return () => void listeners.delete(listener)
@@ -33,6 +38,7 @@ export const fakeChanges = () => {
   return {
     changes,
     tips,
+    heads,
     listeners,
     known,
     /** Indexes a block, which wakes the waits. */

@@ -281,10 +281,16 @@ export const createWaits = (deps: Deps) => {
   const polls = new Map(
     [...chains].map(([chainId, chain]) => [chainId, pollsOf(deps, { chain, longReceipts, ledgerTransactions })]),
   )
+  /** The blocks that were last known of each chain. Only other ones cause requests to its nodes. */
+  const blocks = new Map<ChainId, string>()
   const stop = changes.onCommit(() => {
-    for (const { index, head, tips, refreshRequests } of polls.values()) {
-      index.wake()
-      head.wake()
+    for (const [chainId, { index, head, tips, refreshRequests }] of polls) {
+      const now = `${changes.reached(chainId)?.block.hash} ${changes.storedHead(chainId)?.block.hash}`
+      if (blocks.get(chainId) !== now) {
+        blocks.set(chainId, now)
+        index.wake()
+        head.wake()
+      }
       tips.wake()
       refreshRequests.wake()
     }
