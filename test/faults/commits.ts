@@ -19,7 +19,10 @@ export const recordCommits = async (databaseUrl: string, chainId: number) => {
     CREATE TABLE rig_commits (at timestamptz NOT NULL, who text NOT NULL, block bigint NOT NULL);
     CREATE FUNCTION rig_note() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
-      INSERT INTO rig_commits VALUES (clock_timestamp(), current_setting('application_name'), NEW.block_number);
+      -- Any worker may note in the row how far the ledger is summed.
+      IF TG_OP = 'INSERT' OR OLD.block_hash IS DISTINCT FROM NEW.block_hash THEN
+        INSERT INTO rig_commits VALUES (clock_timestamp(), current_setting('application_name'), NEW.block_number);
+      END IF;
       RETURN NULL;
     END $$;
     CREATE TRIGGER rig_note AFTER INSERT OR UPDATE ON cursors FOR EACH ROW WHEN (NEW.chain_id = ${chainId})

@@ -6,8 +6,8 @@ import type { Target } from '../target.ts'
 const QUIET_MS = 60_000
 const BUSY_MS = 8_000
 
-/** Requests per poll: the poll, and a proof of the index with every seventh quiet one. */
-const QUIET = 1 + 1 / 7
+/** Requests per poll: the poll, and a proof of the index with every tenth quiet one. */
+const QUIET = 1 + 1 / 10
 
 /**
  * Target 3. The cost of one poll of the head is the number of HTTP requests divided by the number of polls.
@@ -16,7 +16,7 @@ const QUIET = 1 + 1 / 7
  */
 export const cost: Target = {
   claim: 'node cost at the tip, requests a tick',
-  figure: '1 quiet and a seventh for the proof, 2 with events, requests a second within 5 % at 0.2 s and 2 s blocks',
+  figure: '1 quiet and a tenth for the proof, 2 with events, requests a second within 5 % at 0.2 s and 2 s blocks',
   async run({ store, chains, seeds: [seed = 1] }) {
     const { traffic } = chains
     traffic.reseed(seed)
