@@ -161,6 +161,36 @@ test('a failed attempt begins another pause', async () => {
   }
 })
 
+test('the pause doubles with each time that reads waited in vain, up to twelve pauses', async () => {
+  let now = 0
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
+  const slow = held()
+  try {
+    const reader = create(1_000, 1)
+    copy.fault = down()
+    // A read of the primary that does not end: the replica never has what it will return.
+    origin.before = slow.until
+    const waiting = source(reader)
+    await settle()
+    Object.assign(copy, { fault: null, change: 9 })
+    origin.before = Promise.resolve()
+    const pauses: number[] = []
+    for (let before = copy.states, since = 0; pauses.length < 6; now += 250) {
+      await source(reader)
+      await settle()
+      if (copy.states === before) continue
+      pauses.push(now - since)
+      before = copy.states
+      since = now
+    }
+    expect(pauses).toEqual([1_250, 2_250, 4_250, 8_250, 12_250, 12_250])
+    slow.release()
+    await waiting
+  } finally {
+    clock.mockRestore()
+  }
+})
+
 test.each([
   ['an older change', 4, false],
   ['the same change', 5, true],

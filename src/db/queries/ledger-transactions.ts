@@ -7,7 +7,8 @@ export type PlacedTransaction = { readonly hash: Hex; readonly block: bigint; re
 
 /**
  * Finds the transactions that have a log in the ledger in the block of their receipt: that block is on the fork of the
- * index. A reorg may put a transaction into a block of the same number. Throws `service_unavailable` when the database is out of reach.
+ * index. A reorg may put a transaction into a block of the same number. Throws `service_unavailable` when the database
+ * is out of reach.
  */
 export const createLedgerTransactions =
   (database: Pick<Reader, 'rows'>) =>

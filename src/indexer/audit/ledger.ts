@@ -140,8 +140,9 @@ export const compareLedger = async (
 
 /**
  * Runs one step of the continuous audit of a chain's ledger: compares the next part, repairs the rows that two answers
- * find missing or different, the second of which is compared with the blocks of its logs, and stores the position. A row without a log is never deleted, because only the follower
- * rolls back. Returns whether a next part follows; false also when the step could not be completed.
+ * find missing or different, the second of which is compared with the blocks of its logs, and stores the position. A row
+ * without a log is never deleted, because only the follower rolls back. Returns whether a next part follows; false also
+ * when the step could not be completed.
  */
 export const auditLedger = async ({ chain, database, log }: Deps & { readonly log: Logger }): Promise<boolean> => {
   const { chainId, deployment } = chain

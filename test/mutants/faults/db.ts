@@ -545,6 +545,8 @@ export const dbFaults: Faults = {
       ['if (failedAt !== null) failedAt = performance.now()', ''],
       ['if (!isTrying && performance', 'if (performance'],
       ['performance.now() - failedAt > pauseMs', 'true'],
+      ['Math.min(2 * pauseMs, LONGEST_PAUSE * returnAfterMs)', 'pauseMs'],
+      ['const LONGEST_PAUSE = 12', 'const LONGEST_PAUSE = 13'],
       ['!isUnavailable(fault) && !hasState(fault, CONFLICT)', '!isUnavailable(fault)'],
       ['!isUnavailable(fault) && !hasState(fault, CONFLICT)', '!hasState(fault, CONFLICT)'],
       ['        isAhead = false\n', ''],
