@@ -8,7 +8,7 @@ import helmet, { type HelmetOptions } from 'helmet'
 /** The headers that pages of other origins may read. */
 const exposed = [
   'X-Request-Id, X-Data-Source, X-Block-Number, X-Block-Hash, X-Block-Timestamp, X-Stale, X-Index-Lag, X-Transaction',
-  'ETag, Server-Timing, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Deprecation, Sunset, Link',
+  'ETag, Server-Timing, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Link',
 ].join(', ')
 
 /** The headers that helmet sets. They do not depend on the request, so helmet runs once and not for every response. */
