@@ -77,7 +77,8 @@ type KnownHead = {
 }
 type ReferenceBlock = { readonly block: Block; readonly since: number }
 
-const hashIn = (outcome: Outcome<Block | null> | undefined): string | undefined =>
+/** The hash of the block in an answer; undefined without one. */
+export const hashIn = (outcome: Outcome<Block | null> | undefined): string | undefined =>
   outcome?.ok === true ? outcome.value?.hash : undefined
 
 export const createHead = (deps: {

@@ -1,8 +1,8 @@
 import { type Hex, isHex } from 'viem'
 import type { Chain } from '../../chain/chain.ts'
+import { hashIn } from '../../chain/head.ts'
 import { isTooLong } from '../../chain/rpc/errors.ts'
 import { type Block, getBlock, getReceipt, type MinedAt } from '../../chain/rpc/requests.ts'
-import type { Outcome } from '../../chain/rpc/transport.ts'
 import type { Reached } from '../../db/changes/changes.ts'
 import type { createLedgerTransactions } from '../../db/queries/ledger-transactions.ts'
 import type { RefreshState } from '../../db/queries/refresh-state.ts'
@@ -123,7 +123,6 @@ const readTransactions = async (
     )
     return parts.flatMap((part) => part ?? [])
   }
-  const hashIn = (outcome: Outcome<Block | null> | undefined) => (outcome?.ok ? outcome.value?.hash : undefined)
   const reached = newest !== null && hashIn(sent.newest) === newest.hash ? newest.number : -1n
   const foundAt = (hash: Hex, { blockNumber: block, blockHash, isReverted }: MinedAt, isThere: boolean): Read => [
     [hash, { block, blockHash, isReverted, isReached: isThere && block <= reached }],
