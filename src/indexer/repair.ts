@@ -23,8 +23,11 @@ export type Closing = {
  */
 export type Completed = { readonly facts: readonly DatedFact[]; readonly gapFrom: bigint | null }
 
-/** How long a range with a missing row is requested again, in milliseconds. */
-const WAIT_MS = 2_000
+/**
+ * How long, in milliseconds, and how often at least a range with a missing row is requested again. Nodes may answer
+ * nothing for most of the time.
+ */
+const WAIT = { ms: 2_000, answers: 5 }
 
 /** Records that are read in one request. */
 const READ_BATCH = 100
@@ -40,13 +43,15 @@ export const createRepair = (deps: {
   readonly log: Logger
   /** A monotonic clock, in milliseconds. */
   readonly now: () => number
-  /** `WAIT_MS` unless given. */
-  readonly waitMs?: number | undefined
+  /** `WAIT` unless given. */
+  readonly wait?: typeof WAIT | undefined
 }) => {
-  const { chain, database, log, now, waitMs = WAIT_MS } = deps
+  const { chain, database, log, now, wait = WAIT } = deps
   const { chainId, deployment } = chain
-  /** The missing row, and since when rows are missing: a node may leave out another row each time. */
-  let gap: { readonly row: string; readonly at: number; readonly since: string } | null = null
+  /**
+   * The missing row, since when rows are missing and in how many answers: a node may leave out another row each time.
+   */
+  let gap: { readonly row: string; readonly at: number; readonly since: string; readonly answers: number } | null = null
 
   /** As `findGap`. Penalizes an endpoint that returns rows which the index already has. */
   const gapIn = (last: LastIds, facts: readonly DatedFact[], endpoint: number): Entity | undefined => {
@@ -100,6 +105,7 @@ export const createRepair = (deps: {
       let { facts } = closing.range
       // A log that this build does not know may be that of the row, and no other answer will have another one.
       const isLeftOut = closing.range.unknown.length === 0
+      const answers = (gap?.answers ?? 0) + 1
       let gapFrom: bigint | null = null
       for (;;) {
         const missing = await firstMissing(closing, facts)
@@ -113,8 +119,9 @@ export const createRepair = (deps: {
           chain.reportMissingLogs(closing.range.endpoint, `it left out the log of ${row}`)
           log.info({ chainId, row }, 'a row is missing')
         }
-        gap = { at: now(), since: new Date().toISOString(), ...gap, row }
-        if (isLeftOut && now() - gap.at < waitMs) throw new MissingRow(missing, 'its log was left out')
+        gap = { at: now(), since: new Date().toISOString(), ...gap, row, answers }
+        if (isLeftOut && (now() - gap.at < wait.ms || answers <= wait.answers))
+          throw new MissingRow(missing, 'its log was left out')
         const found = await readRecords(missing, closing, facts)
         if (found.length === 0) throw new MissingRow(missing, 'no node returns its log or its record')
         // An earlier range may have lacked the log too: its block is no older than that of the row before.

@@ -34,8 +34,8 @@ export type StepDeps = {
   readonly proveEveryMs?: number
   /** How often the anchor is compared with the chain while no reader waits, in milliseconds; `ANCHOR_EVERY_MS` unless given. */
   readonly anchorEveryMs?: number
-  /** How long the log of a missing row is waited for, in milliseconds; see `createRepair`. */
-  readonly waitMs?: number
+  /** How long the log of a missing row is waited for; see `createRepair`. */
+  readonly wait?: Parameters<typeof createRepair>[0]['wait']
   /** A monotonic clock, in milliseconds. */
   readonly now?: () => number
 }
@@ -129,7 +129,7 @@ export const createStep = (deps: StepDeps) => {
   const { chainId, deployment } = chain
   const commits = createCommits({ chainId, database, leaseTtlMs })
   const ranges = createRangePrefetcher({ chain })
-  const repair = createRepair({ chain, database, log, now, waitMs: deps.waitMs })
+  const repair = createRepair({ chain, database, log, now, wait: deps.wait })
   const dispute = createDispute({ chain, log })
   const { proveEveryMs = PROVE_EVERY_MS, anchorEveryMs = ANCHOR_EVERY_MS } = deps
   const [proof, anchorCheck, finality, protocolRead] = [createDue(now), createDue(now), createDue(now), createDue(now)]

@@ -18,6 +18,7 @@ let index: Awaited<ReturnType<typeof openIndexDatabase>>
 let database: Database
 let fake: FakeChain
 let repair: ReturnType<typeof createRepair>
+let open: (wait?: Parameters<typeof createRepair>[0]['wait']) => typeof repair
 let clock: { now: number }
 let lines: { readonly msg: string; readonly level: number; readonly row: string }[]
 
@@ -32,7 +33,8 @@ beforeEach(async () => {
   lines = []
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
   clock = { now: 5_000 }
-  repair = createRepair({ chain: fake.chain, database, log, now: () => clock.now })
+  open = (wait) => createRepair({ chain: fake.chain, database, log, now: () => clock.now, wait })
+  repair = open({ ms: 2_000, answers: 1 })
 })
 
 const ids = (from: number, upTo: number) => Array.from({ length: upTo - from + 1 }, (_, at) => from + at)
@@ -139,6 +141,20 @@ describe('a gap before another row', () => {
     expect(repair.problem()).toBeNull()
   })
 
+  test.each([
+    ['two seconds have passed, however many answers there were', 20, 99],
+    ['it was requested five times again, however rarely', 5, 2_000],
+  ])('has its state read when %s', async (_, answers, everyMs) => {
+    repair = open()
+    for (let at = 0; at < answers; at += 1) {
+      await expect(complete()).rejects.toBeInstanceOf(MissingRow)
+      clock.now += everyMs
+    }
+    clock.now = Math.max(clock.now, 7_000)
+    await complete()
+    expect(readRows()).toEqual(['position 2', 'position 3'])
+  })
+
   test('of an older range is read at the head: nodes may have dropped older state', async () => {
     fake.pass(3)
     await expect(complete({ upTo: 5n })).rejects.toBeInstanceOf(MissingRow)
@@ -200,7 +216,7 @@ test('the log of the first row is at the start block or later', async () => {
     database,
     log: pino({ level: 'silent' }),
     now: () => clock.now,
-    waitMs: 0,
+    wait: { ms: 0, answers: 0 },
   })
   fake.pass(2)
   fake.create('position', 1)

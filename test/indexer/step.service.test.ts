@@ -426,7 +426,7 @@ describe('new logs', () => {
     ['the block of the row before it, if the index has that one', 2, [2, 3], { from: 3, to: 8 }],
     ['the first block after the cursor, if the row before it is newer', 3, [2, 3, 4], { from: 6, to: 9 }],
   ])('the gap of a row that is read from the state begins at %s', async (_, hidden, ids, gap) => {
-    const step = await openIndexed({ proveEveryMs: 0, waitMs: 0 })
+    const step = await openIndexed({ proveEveryMs: 0, wait: { ms: 0, answers: 0 } })
     fake.pass(2)
     expect((await step()).proven?.number).toBe(5n)
     fake.state.hides = ({ topics }) => Number(topics[2]) === hidden
