@@ -18,16 +18,20 @@ const ROW = 30 * 60
  */
 const [DIGIT, THREE_DIGITS, EXACT] = [10_000, 10n ** 12n, 2n ** 53n]
 
-/** Creates a writer that appends values to a growing buffer. */
+/** The size of a buffer, in bytes, unless a value needs more. */
+const SIZE = 2 ** 16
+
+/** Creates a writer that appends values to buffers. */
 const createWriter = () => {
-  let bytes = Buffer.allocUnsafe(2 ** 16)
+  const full: Buffer[] = []
+  let bytes = Buffer.allocUnsafe(SIZE)
   let at = SIGNATURE.copy(bytes)
 
   const reserve = (room: number): void => {
     if (at + room <= bytes.length) return
-    const grown = Buffer.allocUnsafe(Math.max(bytes.length * 2, at + room))
-    bytes.copy(grown, 0, 0, at)
-    bytes = grown
+    full.push(bytes.subarray(0, at))
+    bytes = Buffer.allocUnsafe(Math.max(SIZE, room))
+    at = 0
   }
 
   const int2 = (value: number): void => {
@@ -89,9 +93,9 @@ const createWriter = () => {
     nothing: (): void => {
       at = bytes.writeInt32BE(NULL, at)
     },
-    end: (): Buffer => {
+    end: (): readonly Buffer[] => {
       at = bytes.writeInt16BE(END, at)
-      return bytes.subarray(0, at)
+      return [...full, bytes.subarray(0, at)]
     },
     types: { smallint: int2, integer: int4, bigint: int8, 'numeric(78,0)': numeric, bytea },
   }

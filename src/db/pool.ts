@@ -42,7 +42,7 @@ export type DatabaseOptions = {
 export type Handle = Omit<NodePgDatabase, '$client' | 'transaction'>
 
 /** Runs a `COPY … FROM STDIN` with these bytes on the connection of a transaction. */
-export type Copy = (statement: string, bytes: Uint8Array) => Promise<void>
+export type Copy = (statement: string, bytes: readonly Uint8Array[]) => Promise<void>
 
 /** A named statement is prepared once per connection, so names must be few and each must mean one text. */
 export type Statement = { readonly name?: string; readonly text: string; readonly values: readonly unknown[] }
@@ -172,7 +172,7 @@ export const createDatabase = (options: DatabaseOptions): Database => {
     rows: (statement) => guarded({ pool: name, kind: 'query', name: statement.name }, () => rowsOn(pool, statement)),
     transaction: (work) =>
       transaction((handle, client) =>
-        work(handle, (statement, bytes) => pipeline([bytes], client.query(copyFrom(statement)))),
+        work(handle, (statement, bytes) => pipeline(bytes, client.query(copyFrom(statement)))),
       ),
     snapshot: (work) =>
       transaction((handle, client) => work(handle, (statement) => rowsOn(client, statement)), readOnly),

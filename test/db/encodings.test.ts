@@ -4,7 +4,7 @@ import { getAddress } from 'viem'
 import { expect, test } from 'vitest'
 import { asRows, copyMany, insertMany } from '../../src/db/bulk.ts'
 import { copyRows } from '../../src/db/copy-rows.ts'
-import type { Handle } from '../../src/db/pool.ts'
+import type { Copy, Handle } from '../../src/db/pool.ts'
 import { feedFloors } from '../../src/db/schema/feed.ts'
 import { refreshQueue, upgrades } from '../../src/db/schema/index-state.ts'
 import { deposits, events, feeRates, tokens } from '../../src/db/schema/records.ts'
@@ -12,7 +12,8 @@ import { deposits, events, feeRates, tokens } from '../../src/db/schema/records.
 const HEADER = '5047434f50590aff0d0a000000000000000000'
 
 /** The fields of the rows of a binary COPY, as hex; null for NULL. */
-const decoded = (bytes: Buffer): (string | null)[][] => {
+const decoded = (buffers: readonly Uint8Array[]): (string | null)[][] => {
+  const bytes = Buffer.concat(buffers)
   expect(bytes.subarray(0, 19).toString('hex')).toBe(HEADER)
   const rows: (string | null)[][] = []
   let at = 19
@@ -130,8 +131,8 @@ test('a column of a type that COPY does not support is an error', () => {
 
 test('the shared columns and those of the first row are copied, in the order of the table', async () => {
   const calls: [string, (string | null)[][]][] = []
-  const copy = async (statement: string, bytes: Uint8Array): Promise<void> => {
-    calls.push([statement, decoded(Buffer.from(bytes))])
+  const copy: Copy = async (statement, bytes) => {
+    calls.push([statement, decoded(bytes)])
   }
   await copyMany(copy, deposits, { chainId: 1 }, [{ eventId: 3n, id: 2n, unknown: 5, chainId: 9 }])
   await copyMany(copy, deposits, { chainId: 1 }, [])

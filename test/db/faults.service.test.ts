@@ -106,7 +106,7 @@ test('a connection that ends at the start of a transaction or during COPY is rep
       await Promise.all([end(pid), begun.catch(() => {})])
       const copied = one.transaction(async (handle, copy) => {
         await end(await pidOf(handle))
-        await copy('COPY positions FROM STDIN', Buffer.from('never\n'))
+        await copy('COPY positions FROM STDIN', [Buffer.from('never\n')])
       })
       await expect(copied).rejects.toMatchObject({ code: 'service_unavailable' })
     }

@@ -43,7 +43,7 @@ const on = async (options: Partial<DatabaseOptions>, work: (own: Database) => Pr
 test('a transaction commits what it did, by statements and by COPY, and returns the result of its work', async () => {
   const result = await database.transaction(async (handle, copy) => {
     await handle.execute(sql`INSERT INTO things VALUES (1)`)
-    await copy('COPY things FROM STDIN', Buffer.from('2\n3\n'))
+    await copy('COPY things FROM STDIN', [Buffer.from('2\n3\n')])
     expect(await count()).toBe(0)
     return 'done'
   })
@@ -57,7 +57,7 @@ test('a transaction whose work throws is rolled back, and its connection is free
     for (let at = 0; at < 3; at += 1) {
       const failed = own.transaction(async (handle, copy) => {
         await handle.execute(sql`INSERT INTO things VALUES (1)`)
-        await copy('COPY things FROM STDIN', Buffer.from('2\n'))
+        await copy('COPY things FROM STDIN', [Buffer.from('2\n')])
         throw fault
       })
       await expect(failed).rejects.toBe(fault)
@@ -73,7 +73,7 @@ test('a transaction whose work throws is rolled back, and its connection is free
 test('a COPY that fails rolls back its transaction', async () => {
   const failed = database.transaction(async (handle, copy) => {
     await handle.execute(sql`INSERT INTO things VALUES (1)`)
-    await copy('COPY things FROM STDIN', Buffer.from('1\n'))
+    await copy('COPY things FROM STDIN', [Buffer.from('1\n')])
   })
   await expect(failed).rejects.toMatchObject({ code: '23505' })
   expect(await count()).toBe(0)

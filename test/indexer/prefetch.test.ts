@@ -9,7 +9,7 @@ import { eventually } from '../support/process.ts'
 import { type ScriptedCall, startScriptedNode, widthOf } from '../support/scripted-node.ts'
 
 const HEAD = 6_000
-const AHEAD = 3
+const AHEAD = 2
 const nobody = '0x000000000000000000000000000000000000dEaD'
 
 const open: (() => Promise<unknown>)[] = []

@@ -59,7 +59,7 @@ const bounds = {
 type What = keyof typeof bounds
 
 /** What requests under way have too: a leak shows in the least of each minute. */
-const isInFlight = (what: What): boolean => what === 'handles' || what === 'sockets' || what === 'connections'
+const isInFlight = (what: What): boolean => what !== 'memory' && what !== 'files'
 
 const names = ['api', 'worker', 'engine'] as const
 

@@ -26,7 +26,7 @@ export type RangePrefetcher = {
  * The most prefetched ranges. Their memory is bounded, because an endpoint's log width adapts to the number of logs per
  * answer.
  */
-const MAX_PREFETCHED = 3
+const MAX_PREFETCHED = 2
 
 type PrefetchedRange = { readonly from: bigint; readonly upTo: bigint; readonly range: Promise<Fetched> }
 

@@ -17,25 +17,28 @@ const bench = async (env: Readonly<Record<string, string>>): Promise<string> => 
 }
 
 const OF_RAW = 0.65
-const MOST_US = 15
+const TIMES_RAW = 2
 const MOST_MB = 300
 const FLOORS = 1.25
 
 /** Target 5, measured by the benchmark that the index is tuned with. */
 export const backfill: Target = {
   claim: 'backfill of a million logs from a local node, and of a long chain with few behind 20 ms of latency',
-  figure: `${OF_RAW} of a raw loop, ${MOST_US} us of processor time a log, ${MOST_MB} MB, at most ${FLOORS} times requests x latency`,
+  figure: `${OF_RAW} of a raw loop, at most ${TIMES_RAW} times its processor time, ${MOST_MB} MB, at most ${FLOORS} times requests x latency`,
   async run() {
     // The figures of the index are printed first.
     const many = await bench({})
     const far = await bench({ LOGS: '500', LOGS_A_BLOCK: '2', GAP: '9', LATENCY_MS: '20', WIDTH: '25' })
     const ratio = numberAt(many, /ratio to the raw loop +([\d.]+)/)
-    const spent = numberAt(many, /processor time a log +([\d.]+)/)
+    const [own = Number.NaN, raw = Number.NaN] = [...many.matchAll(/processor time a log +([\d.]+)/g)].map(([, us]) =>
+      Number(us),
+    )
+    const spent = own / raw
     const memory = numberAt(many, /peak memory +([\d.]+)/)
     const floors = numberAt(far, /requests x latency +[\d.]+ s, ratio ([\d.]+)/)
     return {
-      measured: `${ratio} of the raw loop, ${spent} us, ${memory} MB, ${floors} times requests x latency`,
-      met: ratio >= OF_RAW && spent <= MOST_US && memory <= MOST_MB && floors <= FLOORS,
+      measured: `${ratio} of the raw loop, ${spent.toFixed(2)} times its processor time, ${memory} MB, ${floors} times requests x latency`,
+      met: ratio >= OF_RAW && spent <= TIMES_RAW && memory <= MOST_MB && floors <= FLOORS,
       failures: [],
     }
   },

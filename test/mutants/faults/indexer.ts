@@ -306,14 +306,20 @@ export const indexerFaults: Faults = {
       ['facts = [...facts, ...found]', 'facts = found'],
       ['if (gap === null && isLeftOut) {', 'if (gap !== null && isLeftOut) {'],
       ['if (gap === null && isLeftOut) {', 'if (gap === null) {'],
-      ['if (isLeftOut && now()', 'if (now()'],
+      ['if (isLeftOut && (now()', 'if ((now()'],
       [
-        'gap = { at: now(), since: new Date().toISOString(), ...gap, row }',
-        'gap = { ...gap, at: now(), since: new Date().toISOString(), row }',
+        'gap = { at: now(), since: new Date().toISOString(), ...gap, row, answers }',
+        'gap = { ...gap, at: now(), since: new Date().toISOString(), row, answers }',
       ],
-      ['since: new Date().toISOString(), ...gap, row }', "since: new Date().toISOString(), row: '', ...gap }"],
-      ['now() - gap.at < waitMs', 'now() - gap.at <= waitMs'],
-      ['const WAIT_MS = 2_000', 'const WAIT_MS = 1_999'],
+      [
+        'since: new Date().toISOString(), ...gap, row, answers }',
+        "since: new Date().toISOString(), row: '', ...gap, answers }",
+      ],
+      ['...gap, row, answers }', 'row, answers, ...gap }'],
+      ['now() - gap.at < wait.ms', 'now() - gap.at <= wait.ms'],
+      ['answers <= wait.answers', 'answers < wait.answers'],
+      ['ms: 2_000, answers: 5', 'ms: 1_999, answers: 5'],
+      ['ms: 2_000, answers: 5', 'ms: 2_000, answers: 4'],
       [
         "if (found.length === 0) throw new MissingRow(missing, 'no node returns its log or its record')\n",
         'if (found.length === 0) return { facts, gapFrom }\n',
@@ -549,7 +555,7 @@ export const indexerFaults: Faults = {
   'src/indexer/reading/prefetch.ts': {
     tests: ['test/indexer/prefetch.test.ts'],
     faults: [
-      ['const MAX_PREFETCHED = 3', 'const MAX_PREFETCHED = 4'],
+      ['const MAX_PREFETCHED = 2', 'const MAX_PREFETCHED = 3'],
       ['(queue.at(-1)?.upTo ?? block.number) + 1n', 'block.number + 1n'],
       ['queue.length < MAX_PREFETCHED && from <= head.number', 'from <= head.number'],
       ['&& from <= head.number', '&& from < head.number'],
