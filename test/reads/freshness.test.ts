@@ -1,7 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import type { Queries } from '../../src/db/queries/entities.ts'
+import type { Reached } from '../../src/db/changes/changes.ts'
 import type { Tip } from '../../src/db/queries/tips.ts'
-import { unavailable } from '../../src/lib/errors.ts'
 import type { ChainId } from '../../src/protocol/chains.ts'
 import {
   blockFields,
@@ -12,7 +11,7 @@ import {
   laggingIndex,
   refreshingOf,
 } from '../../src/reads/freshness/freshness.ts'
-import { blockAt, fakeChain, hashAt } from '../support/fake-chain.ts'
+import { blockAt, hashAt } from '../support/fake-chain.ts'
 
 afterEach(() => {
   vi.useRealTimers()
@@ -72,34 +71,23 @@ test('the error of an index that lags names the chain and the lag', () => {
   })
 })
 
-/** The indexed block and lag, with the index at block 90 and the nodes at block 100. */
-const read = (indexed: typeof block | null, chain = fakeChain(undefined, { head: 100n }).chain) => {
-  const asked: ChainId[] = []
-  const queries: Pick<Queries, 'indexed'> = {
-    async indexed(chainId) {
-      asked.push(chainId)
-      return indexed
-    },
-  }
-  return { asked, found: indexedBlock({ chains: new Map([[8453, chain]]), queries: queries as Queries }, 8453) }
-}
+const heartbeat = { head: blockAt(100), stored: null, isQuiet: false, ageSeconds: 1, byLogs: true }
 
-test('an index lags behind the nodes', async () => {
-  const { found, asked } = read(blockAt(90))
-  expect(await found).toEqual({ block: blockAt(90), lagSeconds: 10 })
-  expect(asked).toEqual([8453])
-  expect(await read(blockAt(101)).found).toMatchObject({ lagSeconds: 0 })
+/** The indexed block and lag of an index at block 90. */
+const read = (seen: Reached['heartbeat']) =>
+  indexedBlock({ reached: async (chainId) => ({ chainId, block: blockAt(90), heartbeat: seen }) }, 8453)
+
+test('an index lags behind what its worker saw', async () => {
+  expect(await read(heartbeat)).toEqual({ block: blockAt(90), lagSeconds: 10 })
+  expect(await read({ ...heartbeat, isQuiet: true })).toMatchObject({ lagSeconds: 0 })
+  expect(await read({ ...heartbeat, isQuiet: true, ageSeconds: 60 })).toMatchObject({ lagSeconds: 60 })
 })
 
-test('an index lags behind the clock while no node is in reach', async () => {
+test('an index lags behind the clock before the first heartbeat of its worker', async () => {
   vi.useFakeTimers({ toFake: ['Date'], now: 1_000_099_999 })
-  const head = () => Promise.reject(unavailable('no node answers'))
-  const { found } = read(blockAt(90), { ...fakeChain().chain, head })
-  expect(await found).toEqual({ block: blockAt(90), lagSeconds: 9 })
+  expect(await read(null)).toEqual({ block: blockAt(90), lagSeconds: 9 })
 })
 
-test('an index without a block is an error, and so is one that is not about the nodes', async () => {
-  await expect(read(null).found).rejects.toThrow('chain 8453 is not indexed yet')
-  const head = () => Promise.reject(new TypeError('not expected'))
-  await expect(read(blockAt(90), { ...fakeChain().chain, head }).found).rejects.toThrow('not expected')
+test('an index without a block is an error', async () => {
+  await expect(indexedBlock({ reached: async () => null }, 8453)).rejects.toThrow('chain 8453 is not indexed yet')
 })

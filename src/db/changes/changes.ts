@@ -79,29 +79,31 @@ export const newestChange = async (handle: Handle): Promise<number> => {
 }
 
 /** The progress of a chain's index: the block up to which facts are complete, and the worker's last heartbeat. */
-export type Reached = Readonly<Awaited<ReturnType<typeof reached>>[number]>
+export type Reached = Readonly<ReturnType<typeof reachedOf>>
 
-/** Reads the progress of every chain that has an index. */
-export const reached = async (handle: Handle) => {
-  const heartbeat = { ...checkedHead, source: work.heartbeats.source }
-  const rows = await handle
-    .select({ cursor: cursors, heartbeat })
+/** The query of the progress of chains that have an index. */
+export const selectReached = (handle: Handle) =>
+  handle
+    .select({ cursor: cursors, heartbeat: { ...checkedHead, source: work.heartbeats.source } })
     .from(cursors)
     .leftJoin(work.heartbeats, eq(work.heartbeats.chainId, cursors.chainId))
-  return rows.map(({ cursor, heartbeat }) => ({
-    chainId: cursor.chainId,
-    block: storedBlock(cursor),
-    /** The worker's last heartbeat; null before the first. */
-    heartbeat: heartbeat && {
-      /** Its age in seconds. */
-      ageSeconds: heartbeat.ageSeconds,
-      head: { number: heartbeat.headNumber, timestamp: heartbeat.headTimestamp },
-      /** The head for reads (`storedHeadOf`). */
-      stored: storedHeadOf(heartbeat),
-      /** Whether no log of the protocol lies between the block and the head. */
-      isQuiet: heartbeat.isQuiet && heartbeat.checkedNumber === heartbeat.headNumber,
-      /** Whether logs report changes. Otherwise the index polls for them. */
-      byLogs: heartbeat.source === 'logs',
-    },
-  }))
-}
+
+export const reachedOf = ({ cursor, heartbeat }: Awaited<ReturnType<typeof selectReached>>[number]) => ({
+  chainId: cursor.chainId,
+  block: storedBlock(cursor),
+  /** The worker's last heartbeat; null before the first. */
+  heartbeat: heartbeat && {
+    /** Its age in seconds. */
+    ageSeconds: heartbeat.ageSeconds,
+    head: { number: heartbeat.headNumber, timestamp: heartbeat.headTimestamp },
+    /** The head for reads (`storedHeadOf`). */
+    stored: storedHeadOf(heartbeat),
+    /** Whether no log of the protocol lies between the block and the head. */
+    isQuiet: heartbeat.isQuiet && heartbeat.checkedNumber === heartbeat.headNumber,
+    /** Whether logs report changes. Otherwise the index polls for them. */
+    byLogs: heartbeat.source === 'logs',
+  },
+})
+
+/** Reads the progress of every chain that has an index. */
+export const reached = async (handle: Handle): Promise<Reached[]> => (await selectReached(handle)).map(reachedOf)

@@ -4,6 +4,7 @@ import type { Address, Hex } from 'viem'
 import { unavailable } from '../../lib/errors.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import { entities, type Kind, perKind } from '../../protocol/entities.ts'
+import { reachedOf, selectReached } from '../changes/changes.ts'
 import type { Database } from '../pool.ts'
 import { cursors } from '../schema/index-state.ts'
 import * as t from '../schema/records.ts'
@@ -115,6 +116,7 @@ export const createQueries = (database: Database) => {
     .where(eq(chainObservations.chainId, ofChain))
     .prepare('protocol')
   const cursor = handle.select().from(cursors).where(eq(cursors.chainId, ofChain)).prepare('cursor')
+  const progress = selectReached(handle).where(eq(cursors.chainId, ofChain)).prepare('progress')
 
   return {
     /** Pages of the ids that a wallet owns, by kind. */
@@ -139,6 +141,11 @@ export const createQueries = (database: Database) => {
     async indexed(chainId: ChainId) {
       const row = await first(cursor, { chainId })
       return row && storedBlock(row)
+    },
+    /** The progress of the chain's index; null before its first block. */
+    async reached(chainId: ChainId) {
+      const row = await first(progress, { chainId })
+      return row && reachedOf(row)
     },
   }
 }

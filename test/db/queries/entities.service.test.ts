@@ -117,6 +117,8 @@ test('the newest indexed block is that of the chain', async () => {
   expect(await queries.indexed(8453)).toEqual(statesTip)
   expect(await queries.indexed(56)).toEqual({ ...statesTip, number: 29n })
   expect(await queries.indexed(137)).toBeNull()
+  expect(await queries.reached(56)).toMatchObject({ chainId: 56, block: { number: 29n } })
+  expect(await queries.reached(137)).toBeNull()
   expect(await queries.singleton(8453)).toBeNull()
 })
 

@@ -37,9 +37,10 @@ const sourcesWith = ({ index = [], chain = [], known = true, exists = true, lag 
   const sources = {
     maxLagSeconds: 60,
     queries: {
-      indexed: async () => {
+      reached: async (chainId: number) => {
         if (index === null) throw unavailable('the database is out of reach')
-        return indexBlock
+        const head = { number: 99n, timestamp: indexBlock.timestamp + lag }
+        return { chainId, block: indexBlock, heartbeat: { head, stored: null, isQuiet: false, ageSeconds: 1 } }
       },
       event: async () => (known ? {} : null),
       idsByEvent: { position: read },
@@ -50,7 +51,6 @@ const sourcesWith = ({ index = [], chain = [], known = true, exists = true, lag 
         8453,
         {
           deployment: seedDeployment(8453),
-          head: async () => ({ timestamp: indexBlock.timestamp + lag }),
           pinned: async (run: (block: typeof chainBlock) => unknown) => {
             if (chain === null) throw unavailable('no node is in reach')
             return run(chainBlock)

@@ -55,28 +55,22 @@ const sourcesWith = (options: Options = {}) => {
     calls.push([name, ...args])
     return result
   }
+  const progressOf = (chainId: number, lag: bigint) => {
+    const number = indexed[chainId]
+    if (number === undefined) return null
+    const block = blockOf(number)
+    const head = { number: number + 3n, timestamp: block.timestamp + lag }
+    return { chainId, block, heartbeat: { head, stored: null, isQuiet: false, ageSeconds: 1, byLogs: true } }
+  }
   const sources = {
-    chains: new Map(
-      [8453, 56].map((chainId) => [
-        chainId,
-        { head: async () => ({ timestamp: blockOf(indexed[chainId] ?? 0n).timestamp + 13n }) },
-      ]),
-    ),
+    chains: new Map([8453, 56].map((chainId) => [chainId, {}])),
     changes: {
       isCurrent: (chainIds: readonly number[]) => called('isCurrent', isCurrent, ...chainIds),
       position: () => position,
-      reached: (chainId: number) => {
-        const number = indexed[chainId]
-        const head = blockOf((number ?? 0n) + 3n)
-        const heartbeat = { head, stored: null, isQuiet: false, ageSeconds: 1, byLogs: true }
-        return number === undefined ? undefined : { chainId, block: blockOf(number), heartbeat }
-      },
+      reached: (chainId: number) => progressOf(chainId, 6n) ?? undefined,
     },
     queries: {
-      indexed: async (chainId: number) => {
-        const number = indexed[chainId]
-        return called('indexed', number === undefined ? null : blockOf(number), chainId)
-      },
+      reached: async (chainId: number) => called('reached', progressOf(chainId, 13n), chainId),
     },
     settlements: {
       after: async (...args: unknown[]) => called('after', options.settlements ?? [], ...args),
@@ -118,7 +112,7 @@ describe('a page of settlements', () => {
   test('reads the blocks that it is as of before the settlements', async () => {
     const { sources, calls } = sourcesWith({ isCurrent: false })
     const { meta } = await settlementsPage(sources, { chainId: 56, limit: 2 })
-    expect(calls.map(([name]) => name)).toEqual(['isCurrent', 'indexed', 'after'])
+    expect(calls.map(([name]) => name)).toEqual(['isCurrent', 'reached', 'after'])
     expect(meta.asOf).toMatchObject([{ chainId: 56, blockNumber: 60, lagSeconds: 13 }])
     expect(meta.nextCursor).toBe('0')
   })
@@ -215,7 +209,7 @@ describe('the block that a page is as of', () => {
       const found = await asOfChain(sources, 56).catch((error: Error) => error.message)
       if ('indexed' in options) expect(found).toBe('chain 56 is not indexed yet')
       else expect(found).toMatchObject({ chainId: 56, lagSeconds: 13 })
-      expect(called('indexed')).toEqual([[56]])
+      expect(called('reached')).toEqual([[56]])
     }
   })
 })
