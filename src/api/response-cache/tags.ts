@@ -31,10 +31,10 @@ const EDITION_DIGITS = 12
 type Settings = Pick<Deployment, 'chainId' | 'profile' | 'usdc' | 'usdt' | 'paymentDecimals'>
 
 /** What a body depends on in addition to the index: the release and its build, and the settings of the chains, in order. */
-export const editionOf = (deployments: readonly Settings[]): string => {
+export const editionOf = (deployments: readonly Settings[], build = commit): string => {
   const settings = deployments.map((it) => [it.chainId, it.profile, configuredTokens(it)])
   const hash = createHash('sha256')
-    .update(JSON.stringify([commit, settings]))
+    .update(JSON.stringify([build, settings]))
     .digest('hex')
   return `${release}.${hash.slice(0, EDITION_DIGITS)}`
 }

@@ -53,7 +53,7 @@ describe('the edition', () => {
     expect(editionOf([{ ...base }, { ...bnb }])).toBe(edition)
   })
 
-  test('depends on the chains and their order, their profiles and their configured tokens', () => {
+  test('depends on the build, the chains and their order, their profiles and their configured tokens', () => {
     const editions = [
       editionOf([base, bnb]),
       editionOf([base]),
@@ -64,6 +64,8 @@ describe('the edition', () => {
       editionOf([base, { ...bnb, usdt }]),
       editionOf([{ ...base, usdt }, bnb]),
       editionOf([base, { ...bnb, paymentDecimals: { USDC: 5 } }]),
+      editionOf([base, bnb], 'aaaaaaaaaaaa'),
+      editionOf([base, bnb], 'bbbbbbbbbbbb'),
     ]
     expect(new Set(editions).size).toBe(editions.length)
   })

@@ -117,6 +117,7 @@ export const responseCacheFaults: Faults = {
       ['hash.slice(2, 2 + HASH_DIGITS)', 'hash.slice(0, HASH_DIGITS)'],
       ['[it.chainId, it.profile, configuredTokens(it)]', '[it.chainId, configuredTokens(it)]'],
       ['[it.chainId, it.profile, configuredTokens(it)]', '[it.chainId, it.profile]'],
+      ['[build, settings]', '[commit, settings]'],
       [
         'hash === undefined ? null',
         'hash === undefined || hash === "" ? null',
