@@ -11,7 +11,9 @@ cd "$(dirname "$0")/.."
 
 [ $# -gt 0 ] || set -- engine worker api
 for service; do
-  for container in $(docker compose ps --quiet "$service"); do
+  containers=$(docker compose ps --quiet "$service")
+  [ -n "$containers" ] || echo "$service: none runs"
+  for container in $containers; do
     echo "$service: replaces ${container:0:12}"
     # SIGTERM: /readyz returns 503, and the process still answers for DRAIN_MS.
     docker stop --time 30 "$container" >/dev/null
@@ -20,7 +22,8 @@ for service; do
     docker compose up --detach --no-deps --no-recreate --no-build --wait --wait-timeout 120 "$service"
     # Healthy means that it answers. The balancer needs /readyz: 200 when its database and the lag of the index allow.
     if [ "$service" = api ]; then
-      for replica in $(docker compose ps --quiet api); do
+      replicas=$(docker compose ps --quiet api)
+      for replica in $replicas; do
         timeout "${READY_SECONDS:-120}" docker exec --env HEALTH_URL=http://127.0.0.1:3000/readyz "$replica" \
           bash -c 'until bash health.sh 2>/dev/null; do sleep 1; done' || {
           echo "${replica:0:12} is not ready: run this script again when /status shows no lag" >&2

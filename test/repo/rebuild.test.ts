@@ -116,6 +116,12 @@ test.each([
   expect(stderr.endsWith(advice)).toBe(true)
 })
 
+test('an upgrade whose containers cannot be listed ends, and is no upgrade of none', () => {
+  expect(upgrade('ps --quiet worker')).toMatchObject({ status: 1, calls: [] })
+  const { status, calls } = upgrade('ps --quiet api')
+  expect([status, calls.length]).toEqual([1, 3])
+})
+
 /** A rebuild on databases of chain 56 that is complete at once. Docker fails at the call that contains `failing`. */
 const rebuildUntil = (failing: string, chains = '8453,56') => {
   const script = `docker() {
