@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream/promises'
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
 import type { PgTransactionConfig } from 'drizzle-orm/pg-core'
-import { Pool, type PoolClient, type QueryArrayConfig } from 'pg'
+import { Client, Pool, type PoolClient, type QueryArrayConfig } from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { unavailable } from '../lib/errors.ts'
 import { createChannel } from '../lib/observe/channel.ts'
@@ -60,7 +60,7 @@ export type Database = {
   snapshot<T>(work: (handle: Handle, rows: Database['rows']) => Promise<T>): Promise<T>
   /**
    * Whether two connections have one session of the server: behind a pooler in transaction mode, prepared statements,
-   * notifications and locks of sessions are lost. False for a pool of one connection. Throws as `run` does.
+   * notifications and locks of sessions are lost. Throws as `run` does.
    */
   sharesSessions(): Promise<boolean>
   /** Connections of the pool, idle connections, and callers that wait for a connection. */
@@ -97,9 +97,8 @@ const readOnly = { isolationLevel: 'repeatable read', accessMode: 'read only' } 
 export const createDatabase = (options: DatabaseOptions): Database => {
   const { name = 'database', connectTimeoutMs = CONNECT_TIMEOUT_MS } = options
   const { idleInTransactionMs = IDLE_IN_TRANSACTION_MS } = options
-  const pool = new Pool({
+  const settings = {
     connectionString: options.url,
-    max: options.maxConnections,
     connectionTimeoutMillis: connectTimeoutMs,
     statement_timeout: options.statementTimeoutMs,
     // A server that vanished without closing the connection must not block a query for ever.
@@ -108,11 +107,11 @@ export const createDatabase = (options: DatabaseOptions): Database => {
     keepAlive: true,
     // A server that vanished is found within seconds, also by a connection that is idle.
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
-    // Connections stay open: a busy machine makes new ones too slowly, just when many are needed.
-    idleTimeoutMillis: 0,
     options: `-c client_connection_check_interval=${CHECK_CLIENT_MS} -c bytea_output=hex`,
     application_name: 'fx-protection',
-  })
+  }
+  // Connections stay open: a busy machine makes new ones too slowly, just when many are needed.
+  const pool = new Pool({ ...settings, max: options.maxConnections, idleTimeoutMillis: 0 })
   // A connection may break while it is idle, in the pool or between two statements of a transaction. The next query
   // fails or takes another connection. Without a listener the event would end the process.
   const lost = (error: Error): void => options.log.warn({ fault: error.message }, 'database connection lost')
@@ -178,32 +177,18 @@ export const createDatabase = (options: DatabaseOptions): Database => {
       transaction((handle, client) => work(handle, (statement) => rowsOn(client, statement)), readOnly),
     sharesSessions: () =>
       guarded({ pool: name, kind: 'query', name: undefined }, async () => {
-        if (options.maxConnections < 2) return false
-        const clients = await connectTwice(pool)
-        let fault: unknown
+        // Not of the pool, which may have one connection.
+        const [idle, busy] = [new Client(settings), new Client(settings)]
         try {
-          return await haveOneSession(...clients)
-        } catch (error) {
-          fault = error
-          throw error
+          for (const client of [idle, busy]) await client.on('error', lost).connect()
+          return await haveOneSession(idle, busy)
         } finally {
-          // After a fault they may be in the middle of a transaction.
-          for (const client of clients) client.release(fault !== undefined)
+          // A server that vanished does not end them.
+          for (const client of [idle, busy]) void client.end()
         }
       }),
     connections: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close: () => pool.end(),
-  }
-}
-
-/** Two connections of a pool, or none: the first one returns to it when there is no second. */
-const connectTwice = async (pool: Pool): Promise<[PoolClient, PoolClient]> => {
-  const first = await pool.connect()
-  try {
-    return [first, await pool.connect()]
-  } catch (fault) {
-    first.release()
-    throw fault
   }
 }
 

@@ -4,6 +4,7 @@ import { migrate } from '../../src/db/migrate.ts'
 import { requireVersionOnceReached } from '../../src/db/versions.ts'
 import { OperatorError } from '../../src/lib/errors.ts'
 import { openDatabase } from '../support/open-database.ts'
+import { eventually } from '../support/process.ts'
 import { createRefusingDatabase, refusalNames, refusals } from '../support/refusing-database.ts'
 import { byForm } from '../support/repetitions.ts'
 
@@ -45,7 +46,14 @@ test('of two connections, one that the server accepts is not held when it refuse
   await limit(1)
   try {
     await expect(database.sharesSessions()).rejects.toMatchObject({ code: 'service_unavailable' })
-    expect(database.connections()).toEqual({ total: 1, idle: 1, waiting: 0 })
+    const isAccepted = () =>
+      database
+        .run((handle) => handle.execute('SELECT 1'))
+        .then(
+          () => true,
+          () => false,
+        )
+    await eventually('the first connection has ended', isAccepted)
   } finally {
     await limit(-1)
     await database.close()

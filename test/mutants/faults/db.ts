@@ -568,7 +568,7 @@ export const dbFaults: Faults = {
       ["{ isolationLevel: 'repeatable read', accessMode: 'read only' }", "{ accessMode: 'read only' }"],
       ['connectionTimeoutMillis: connectTimeoutMs', 'connectionTimeoutMillis: CONNECT_TIMEOUT_MS'],
       ['    statement_timeout: options.statementTimeoutMs,\n', ''],
-      ['    idleTimeoutMillis: 0,\n', ''],
+      [', idleTimeoutMillis: 0', ''],
       ['    idle_in_transaction_session_timeout: idleInTransactionMs,\n', ''],
       ['-c client_connection_check_interval=${CHECK_CLIENT_MS} ', ''],
       ["  pool.on('error', lost)\n", ''],
