@@ -583,7 +583,6 @@ export const dbFaults: Faults = {
       ['client.release(isOutOfReach(fault))', 'client.release()'],
       ['client.release(isOutOfReach(fault))', 'client.release(true)'],
       ['\n        fault = error\n', '\n        \n'],
-      ['client.release(fault !== undefined)', 'client.release()'],
       ['...(name && { name })', '...{}'],
       ['    types: asText,\n', ''],
       ['rowsOn(client, statement)), readOnly)', 'rowsOn(client, statement)))'],
