@@ -1,8 +1,8 @@
 import { formatUnits } from 'viem'
 import { z } from 'zod'
-import { type Cell, CRLF, csvLine } from '../../lib/csv.ts'
 import { flatFields, type Row } from '../../protocol/fields/flat-fields.ts'
 import { MAX_SECONDS, type Scale } from '../../protocol/fields/response-fields.ts'
+import { type Cell, CRLF, csvLine } from './lines.ts'
 
 type Column = { readonly name: string; readonly cell: (row: Row) => Cell }
 

@@ -226,8 +226,8 @@ export const routeFaults: Faults = {
       ['(?!\\s*q', '(?!q'],
     ],
   },
-  'src/lib/csv.ts': {
-    tests: ['test/lib/csv.test.ts'],
+  'src/api/csv/lines.ts': {
+    tests: ['test/api/csv-lines.test.ts'],
     faults: [
       ['FORMULA.test(text) ?', 'false ?'],
       ["[\\t\\r\\n']", '[\\t\\r\\n]'],

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { CRLF, csvLine } from '../../src/lib/csv.ts'
+import { CRLF, csvLine } from '../../src/api/csv/lines.ts'
 import { parseCsv } from '../support/csv.ts'
 
 test.each([
