@@ -6,6 +6,9 @@ export const kinds = ['event', 'deposit', 'position'] as const
 
 export type Kind = (typeof kinds)[number]
 
+/** An entity by its kind and id. */
+export type Entity = { readonly kind: Kind; readonly id: bigint }
+
 /*
  * The kinds of entities: what the protocol creates and counts by ids. Everything that differs from kind to kind and is
  * not SQL or the schema of an answer is a field of this table; the other layers derive their own maps from it.

@@ -11,7 +11,7 @@ import { observationRows } from '../../db/index/observations.ts'
 import type { DatedFact } from '../../db/index/write.ts'
 import type { StoredBlock } from '../../db/stored.ts'
 import type { Logger } from '../../lib/observe/log.ts'
-import type { Entity } from '../reading/existence.ts'
+import type { Entity } from '../../protocol/entities.ts'
 import { readEntities } from '../reading/read-by-id.ts'
 import { readViews } from '../reading/read-views.ts'
 

@@ -5,10 +5,7 @@ import type { Outcome } from '../../chain/rpc/transport.ts'
 import type { LastIds } from '../../db/index/work/progress.ts'
 import type { StoredBlock } from '../../db/stored.ts'
 import type { Call } from '../../protocol/abi/outputs.ts'
-import { type Identity, identityCall, type Kind, kinds, ownerOf } from '../../protocol/entities.ts'
-
-/** An entity by its kind and id. */
-export type Entity = { readonly kind: Kind; readonly id: bigint }
+import { type Entity, type Identity, identityCall, kinds, ownerOf } from '../../protocol/entities.ts'
 
 /** The call of an entity's record. Its outcome shows whether the entity exists (`exists`). */
 export const recordCall = ({ kind, id }: Entity): Call<Identity> => identityCall(kind, id)

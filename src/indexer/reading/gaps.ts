@@ -1,7 +1,7 @@
 import { byKind, type LastIds } from '../../db/index/work/progress.ts'
 import type { Fact } from '../../protocol/abi/logs.ts'
-import { type Kind, kinds } from '../../protocol/entities.ts'
-import { absentAfter, type Entity } from './existence.ts'
+import { type Entity, type Kind, kinds } from '../../protocol/entities.ts'
+import { absentAfter } from './existence.ts'
 
 /** The chain has a row, or greater ids, that neither the index nor the range has. */
 export class MissingRow extends Error {

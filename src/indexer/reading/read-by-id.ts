@@ -3,8 +3,8 @@ import type { Outcome } from '../../chain/rpc/transport.ts'
 import type { LastIds } from '../../db/index/work/progress.ts'
 import type { DatedFact } from '../../db/index/write.ts'
 import type { StoredBlock } from '../../db/stored.ts'
-import { type Identity, kinds } from '../../protocol/entities.ts'
-import { type Entity, exists, recordCall } from './existence.ts'
+import { type Entity, type Identity, kinds } from '../../protocol/entities.ts'
+import { exists, recordCall } from './existence.ts'
 
 /*
  * The second source of facts, which needs no logs: ids are dense, so every entity can be read by its id. The cost grows

@@ -1,6 +1,6 @@
 import { and, eq, gt, lte, sql } from 'drizzle-orm'
 import type { ChainId } from '../../../protocol/chains.ts'
-import { type Kind, kinds } from '../../../protocol/entities.ts'
+import { type Entity, kinds } from '../../../protocol/entities.ts'
 import type { Database, Handle } from '../../pool.ts'
 import { ageOf } from '../../schema/columns.ts'
 import * as work from '../../schema/work.ts'
@@ -110,7 +110,7 @@ export const saveSlice = async (handle: Handle, chainId: ChainId, slice: Slice, 
 export const blockAfter = async (
   handle: Handle,
   chainId: ChainId,
-  { kind, id }: { readonly kind: Kind; readonly id: bigint },
+  { kind, id }: Entity,
   at: StoredBlock,
 ): Promise<StoredBlock> => {
   const table = entityTables[kind].facts
