@@ -15,12 +15,12 @@ test.each([
   ['withdraw-creator-earnings', 'withdrawCreatorEarnings', 'event', 'pays', undefined, []],
   ['set-pool-settings', 'setPoolSettings', 'event', 'neither', undefined, []],
   ['submit-rate', 'submitRate', 'event', 'neither', undefined, []],
-] as const)('%s calls %s, about a subject (%s), and %s; it creates %s and works out %o', (name, ...expected) => {
+] as const)('%s calls %s, about an entity (%s), and %s; it creates %s and works out %o', (name, ...expected) => {
   const action = actions[name]
   const { shape } = action.body as unknown as z.ZodObject
   const derived = Object.keys(builderOf(action.function).fields).filter((field) => !(field in shape))
   const moves = [...(action.spends ? ['spends'] : []), ...(action.pays ? ['pays'] : [])].join() || 'neither'
-  expect([action.function, action.subject, moves, action.creates, derived]).toEqual(expected)
+  expect([action.function, action.entity, moves, action.creates, derived]).toEqual(expected)
 })
 
 test('what claims pay before fees', () => {

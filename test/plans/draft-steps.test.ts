@@ -45,7 +45,7 @@ describe('steps without an approval', () => {
     return actionStep(name, actions[name], body, deployment)
   }
 
-  test('have the facts of their subjects, read together', async () => {
+  test('have the facts of their entities, read together', async () => {
     const { situation, sent } = open()
     const steps = [step('claim-premiums'), step('set-pool-settings'), step('claim-payout')]
     const drafted = await draftSteps(situation, steps, [])
@@ -65,7 +65,7 @@ describe('steps without an approval', () => {
     })
   })
 
-  test('without subjects send no request', async () => {
+  test('without entities send no request', async () => {
     const { situation, sent } = open()
     const drafted = await draftSteps(situation, [approval('revoke-approval', DAI_AT, 0n, deployment)], [DAI_AT])
     expect([drafted.facts, drafted.tokens, sent]).toEqual([[{}], [USDC_AT, DAI_AT], []])

@@ -55,7 +55,7 @@ describe('claims whose facts were not read', () => {
   const steps = [step('claim-premiums'), step('claim-payout')]
   const claims = { steps, facts: null, eventIds: [6n, 5n] }
 
-  test('have the facts of their subjects, and of the events that these belong to', async () => {
+  test('have the facts of their entities, and of the events that these belong to', async () => {
     const { rehearsed } = open()
     const { facts, tokenOf } = await rehearsed(claims)
     expect(facts).toEqual([

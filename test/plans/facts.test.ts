@@ -15,14 +15,14 @@ test.each([
   ],
   [{ kind: 'deposit', id: 3n }, ['getHedgeLpDeposit', 'pendingPremiums']],
   [{ kind: 'position', id: 9n }, ['getHedgePosition']],
-] as const)('the facts of %o are views of it at the block', (subject, names) => {
-  const calls = factRequests(subject, DIAMOND, BLOCK.hash).map(({ params: [call, at] }) => {
+] as const)('the facts of %o are views of it at the block', (entity, names) => {
+  const calls = factRequests(entity, DIAMOND, BLOCK.hash).map(({ params: [call, at] }) => {
     expect(at).toMatchObject({ blockHash: BLOCK.hash })
     const { to, data } = call as { to: string; data: Hex }
     const { functionName, args } = decodeFunctionData({ abi: protocolAbi, data })
     return [to, functionName, args]
   })
-  expect(calls).toEqual(names.map((name) => [DIAMOND, name, [subject.id]]))
+  expect(calls).toEqual(names.map((name) => [DIAMOND, name, [entity.id]]))
 })
 
 test('the answers have the names of their views, without those that failed', () => {
@@ -45,7 +45,7 @@ test.each([
   [{ core: { ...core, id: 0n } }, null],
   [{ deposit: { ...deposit, eventId: 0n } }, null],
   [{}, null],
-])('the event of a subject %#', (facts, id) => {
+])('the event of an entity %#', (facts, id) => {
   expect(eventOf(facts)).toBe(id)
 })
 

@@ -21,20 +21,20 @@ test.each<[ActionName, object]>([
   ['withdraw-capital', { kind: 'deposit', id: 3n }],
   ['claim-payout', { kind: 'position', id: 9n }],
   ['set-pool-settings', { kind: 'event', id: 5n }],
-])('the step %s is a call of the protocol about the entity of its first argument', (name, subject) => {
+])('the step %s is a call of the protocol about the entity of its first argument', (name, entity) => {
   const { transaction, ...step } = actionStep('x', actions[name], body, deployment)
-  expect(step).toEqual({ id: 'x', action: actions[name], subject })
+  expect(step).toEqual({ id: 'x', action: actions[name], entity })
   expect([transaction.to, transaction.function, transaction.value]).toEqual([DIAMOND, actions[name].function, '0'])
 })
 
-test('an action without a subject names none, even if its first argument is a number', () => {
-  const action = { ...actions.deposit, subject: null }
-  expect(actionStep('x', action, body, deployment).subject).toBeNull()
+test('an action without an entity names none, even if its first argument is a number', () => {
+  const action = { ...actions.deposit, entity: null }
+  expect(actionStep('x', action, body, deployment).entity).toBeNull()
 })
 
 test('an approval is a call of the token, for the protocol', () => {
   const { transaction, ...step } = approval('reset', DAI_AT, 12n, deployment)
-  expect(step).toEqual({ id: 'reset', action: null, subject: null })
+  expect(step).toEqual({ id: 'reset', action: null, entity: null })
   expect([transaction.to, transaction.chainId, transaction.args]).toEqual([
     DAI_AT,
     8453,

@@ -105,7 +105,7 @@ export const examplePause = callAction({
   summary: 'pause, as an example',
   description: 'Pauses the protocol, as an example.',
   function: 'pause',
-  subject: null,
+  entity: null,
   checks: [],
   sentence: () => 'pause the protocol',
 })

@@ -13,7 +13,7 @@ export const buyProtection = callAction({
   description:
     'Buys a position: works out the premium, the fee and the deadline, and sets `maxCost` to the cost plus `maxCostBps`.',
   function: 'buyProtection',
-  subject: 'event',
+  entity: 'event',
   spends: {
     premium,
     total(body, facts, { hedgerFeeRate }) {

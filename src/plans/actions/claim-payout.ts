@@ -19,7 +19,7 @@ export const claimPayout = callAction({
   description:
     'Claims the payout of a position after its event was settled in the payout zone. `payout` has the amount before and after the fee.',
   function: 'claimPayout',
-  subject: 'position',
+  entity: 'position',
   pays: {
     gross,
     lastSecond: ({ stats, ...of }) => (stats !== undefined && gross(of) > 0n ? stats.settledAt + GRACE - 1n : null),

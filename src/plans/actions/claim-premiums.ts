@@ -8,7 +8,7 @@ export const claimPremiums = callAction({
   summary: "claim a deposit's premiums",
   description: 'Claims the premiums that a deposit has earned so far. The capital stays in the pool.',
   function: 'claimPremiums',
-  subject: 'deposit',
+  entity: 'deposit',
   pays: { gross },
   checks: [...ownDeposit, { code: 'no_premiums', fails: (facts) => gross(facts) === 0n }],
   sentence: ([id]) => `claim the premiums of deposit ${id}`,

@@ -41,7 +41,7 @@ const UnsignedReason = z.object({ attestation: z.object({ reason: z.string() }) 
 
 const call = {
   function: 'createEvent',
-  subject: null,
+  entity: null,
   spends: {
     total: ({ initialLiquidity }, _, { eventCreationFee }) => eventCreationFee + (initialLiquidity as bigint),
   },

@@ -6,7 +6,7 @@ export const deposit = callAction({
   summary: "add liquidity to an event's pool",
   description: "Deposits capital into an event's pool and creates a deposit. The cost is the amount.",
   function: 'deposit',
-  subject: 'event',
+  entity: 'event',
   spends: { total: ({ amount }) => amount as bigint },
   creates: 'depositId',
   checks: [eventFound, notSettled],

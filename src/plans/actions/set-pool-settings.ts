@@ -6,7 +6,7 @@ export const setPoolSettings = callAction({
   description:
     'Opens or closes a pool to deposits and purchases, and allows or refuses other liquidity providers. Only the creator of the event can do so.',
   function: 'setPoolSettings',
-  subject: 'event',
+  entity: 'event',
   checks: [eventFound, ofCreator, notSettled],
   sentence: ([id, isOpen, isExternal]) =>
     `${isOpen === true ? 'open' : 'close'} the pool of event ${id} and ${isExternal === true ? 'allow' : 'refuse'} other liquidity providers`,

@@ -6,7 +6,7 @@ export const submitRate = callAction({
   summary: "submit an event's settlement rate",
   description: 'Submits a settlement rate after expiry. Only a registered oracle can do so.',
   function: 'submitRate',
-  subject: 'event',
+  entity: 'event',
   checks: [eventFound, notSettled, { code: 'event_not_expired', fails: (...at) => !isExpired(...at) }],
   sentence: ([id, price]) => `submit ${rateText(price as bigint)} as the settlement rate of event ${id}`,
 })

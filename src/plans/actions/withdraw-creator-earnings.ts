@@ -5,7 +5,7 @@ export const withdrawCreatorEarnings = callAction({
   summary: "withdraw an event creator's earnings",
   description: "Pays out the creator's share of the fees of an event. Only its creator can do so.",
   function: 'withdrawCreatorEarnings',
-  subject: 'event',
+  entity: 'event',
   // Earlier steps of the plan may have added to the earnings.
   pays: { gross: () => null },
   checks: [eventFound, ofCreator, { code: 'no_earnings', fails: ({ stats }) => (stats?.creatorEarnings ?? 0n) === 0n }],

@@ -21,7 +21,7 @@ export type Draft = {
   /** Time of the block after it, in Unix seconds. */
   readonly time: bigint
   readonly steps: readonly Step[]
-  /** What is known of each step's subject; null to read it with the simulation, which needs `eventIds`. */
+  /** What is known of each step's entity; null to read it with the simulation, which needs `eventIds`. */
   readonly facts: readonly Facts[] | null
   /** The events of the steps, as far as they are known without facts. */
   readonly eventIds: readonly bigint[]

@@ -4,13 +4,13 @@ import type { Step } from '../steps/step.ts'
 import { baseOf, type Draft, tokensOf } from './contents.ts'
 import type { Situation } from './situation.ts'
 
-/** Reads the facts of the subjects of steps. */
+/** Reads the facts of the entities of steps. */
 const readFacts = async ({ chain, block }: Situation, steps: readonly Step[]): Promise<Facts[]> => {
-  const requests = steps.map(({ subject }) => factRequests(subject, chain.deployment.diamond, block.hash))
+  const requests = steps.map(({ entity }) => factRequests(entity, chain.deployment.diamond, block.hash))
   if (requests.flat().length === 0) return steps.map(() => ({}))
   const { outcomes } = await chain.send({ outcomes: requests.flat() })
   const left = [...outcomes]
-  return steps.map(({ subject }, nth) => factsOf(subject, left.splice(0, requests[nth]?.length)))
+  return steps.map(({ entity }, nth) => factsOf(entity, left.splice(0, requests[nth]?.length)))
 }
 
 /** Drafts steps that need no approval. */

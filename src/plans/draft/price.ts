@@ -64,7 +64,7 @@ export const priceOf = async (situation: Situation, action: CallAction): Promise
   const at = { blockHash: block.hash, time }
   const body = argumentsOf(situation)
   const step = actionStep(name, action, { ...body, maxCost: MAX_UINT256, deadline: MAX_UINT256 }, deployment)
-  const { subject } = step
+  const { entity } = step
   const attempt = async (tokens: readonly Address[]): Promise<Priced> => {
     const approvals = tokens.flatMap((token): Step[] =>
       [MAX_UINT256, 0n, MAX_UINT256].map((amount) => approval('approve', token, amount, deployment)),
@@ -80,12 +80,12 @@ export const priceOf = async (situation: Situation, action: CallAction): Promise
         overrides: await chain.ampleBalances(tokens, from, at.blockHash),
       },
       {
-        facts: factRequests(subject, diamond, at.blockHash),
+        facts: factRequests(entity, diamond, at.blockHash),
         fees: viewCall(diamond, call('getHedgeFeeConfig'), at),
         held: balancesCall(diamond, [], pairs, at.blockHash),
       },
     )
-    const facts = factsOf(subject, outcomes.facts)
+    const facts = factsOf(entity, outcomes.facts)
     const eventId = eventOf(facts)
     if (eventId !== null && facts.paymentToken !== undefined)
       eventTokens.learn(deployment.chainId, eventId, facts.paymentToken)
@@ -119,7 +119,7 @@ export const priceOf = async (situation: Situation, action: CallAction): Promise
     }
   }
   const { paymentToken } = body
-  const known = subject === null ? undefined : eventTokens.known(deployment.chainId, subject.id)
+  const known = entity === null ? undefined : eventTokens.known(deployment.chainId, entity.id)
   if (known !== undefined) return attempt([known])
   const configured = configuredTokens(deployment).map(({ token }) => token)
   const named = typeof paymentToken === 'string' && paymentToken !== zeroAddress ? [paymentToken as Address] : []

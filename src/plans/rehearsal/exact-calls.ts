@@ -16,7 +16,7 @@ type Rehearsed = {
   readonly account: Account
   /** The token of each step; null when it has none or it is unknown. */
   readonly tokenOf: readonly (Address | null)[]
-  /** What is known of each step's subject, and of the event that it belongs to. */
+  /** What is known of each step's entity, and of the event that it belongs to. */
   readonly facts: readonly Facts[]
   /** The outcomes of `plainRequests` when nothing was simulated. */
   readonly plain: readonly Outcome<unknown>[]
@@ -32,7 +32,7 @@ export const rehearseDraft = async (
   const { block, from, steps, price, time, createdId } = draft
   const at = { blockHash: block.hash, time }
   const { chainId, diamond } = chain.deployment
-  const unread = draft.facts === null ? steps.map(({ subject }) => factRequests(subject, diamond, block.hash)) : []
+  const unread = draft.facts === null ? steps.map(({ entity }) => factRequests(entity, diamond, block.hash)) : []
   const eventIds = [...new Set([...draft.eventIds, ...(draft.facts ?? []).flatMap((each) => eventOf(each) ?? [])])]
   const met = eventIds.flatMap((id) => eventTokens.known(chainId, id) ?? [])
   const tokens = [...new Set([...draft.tokens, ...met, ...more])]
@@ -61,8 +61,7 @@ export const rehearseDraft = async (
   const further = [...tokenOfEvent.values()].filter((token) => !tokens.includes(token))
   if (further.length > 0 && more.length === 0) return rehearseDraft(chain, eventTokens, draft, further)
   const left = [...outcomes.facts]
-  const facts =
-    draft.facts ?? steps.map(({ subject }, nth) => factsOf(subject, left.splice(0, unread[nth]?.length ?? 0)))
+  const facts = draft.facts ?? steps.map(({ entity }, nth) => factsOf(entity, left.splice(0, unread[nth]?.length ?? 0)))
   const known = facts.map((each): Facts => {
     const eventId = eventOf(each) ?? 0n
     const [core, ofEvent] = [each.core ?? cores.get(eventId), each.stats ?? stats.get(eventId)]

@@ -50,7 +50,7 @@ export type Arguments = readonly unknown[]
 export type CallAction = {
   readonly function: ProtocolWrite
   /** The kind of entity that the call's first argument names; null when it names none. */
-  readonly subject: Kind | null
+  readonly entity: Kind | null
   /** What the wallet has to approve before the call. */
   readonly spends?: Spending
   /** The id that the call returns, of what it creates. */

@@ -36,7 +36,7 @@ export const ownDeposit: readonly Check[] = [
   ownedBy('not_your_deposit', ({ deposit }) => deposit?.lp),
 ]
 
-/** The first reason why a call would revert, by the facts of its subject at `time` (Unix seconds). */
+/** The first reason why a call would revert, by the facts of its entity at `time` (Unix seconds). */
 export const checkIssues = (
   { id, action }: Step,
   facts: Facts,

@@ -1,11 +1,11 @@
 import { type Address, type Hex, keccak256, parseAbiParameters } from 'viem'
 import { compileEncoder } from '../../protocol/abi/encode.ts'
 import type { Deployment } from '../../protocol/chains.ts'
+import type { Entity } from '../../protocol/entities.ts'
 import { type BuiltTx, encode } from '../../tx/build.ts'
 import type { Body } from '../../tx/compile.ts'
 import { builderOf } from '../../tx/compiled.ts'
 import type { CallAction } from './call-action.ts'
-import type { Subject } from './facts.ts'
 
 /** A transaction of a plan. */
 export type Step = {
@@ -14,16 +14,16 @@ export type Step = {
   readonly transaction: BuiltTx & { readonly to: Address; readonly data: Hex }
   /** What the call does; null for a call of a token. */
   readonly action: CallAction | null
-  /** What the call is about; null when it names no entity. */
-  readonly subject: Subject | null
+  /** The entity that the call is about; null when it names none. */
+  readonly entity: Entity | null
 }
 
 /** The name of the first argument of an action's function. */
 export const firstArgument = ({ function: name }: CallAction): string => builderOf(name).arguments[0]?.name ?? ''
 
-/** The first argument of an action's function, when it names an entity. */
-const subjectOf = (action: CallAction, body: Body): Subject | null => {
-  const { subject: kind } = action
+/** The entity that the first argument of an action's function names, if it names one. */
+const entityOf = (action: CallAction, body: Body): Entity | null => {
+  const { entity: kind } = action
   const id = body[firstArgument(action)]
   return kind !== null && typeof id === 'bigint' ? { kind, id } : null
 }
@@ -33,7 +33,7 @@ export const actionStep = (id: string, action: CallAction, body: Body, { diamond
   id,
   action,
   transaction: encode(builderOf(action.function), diamond, body),
-  subject: subjectOf(action, body),
+  entity: entityOf(action, body),
 })
 
 /** The step that sets the protocol's allowance of a token. */
@@ -41,7 +41,7 @@ export const approval = (id: string, token: Address, amount: bigint, { chainId, 
   id,
   action: null,
   transaction: encode(builderOf('approve'), diamond, { chainId, token, spender: diamond, amount }),
-  subject: null,
+  entity: null,
 })
 
 const encodeApproved = compileEncoder(

@@ -42,7 +42,7 @@ export const plansFaults: Faults = {
   'src/plans/actions/claim-payout.ts': {
     tests: ['test/plans/checks.test.ts', 'test/plans/actions.test.ts', 'test/plans/last-second.test.ts'],
     faults: [
-      ["subject: 'position'", "subject: 'deposit'"],
+      ["entity: 'position'", "entity: 'deposit'"],
       ['position?.status === CLAIMABLE ? position.payoutAmount : 0n', 'position?.payoutAmount ?? 0n'],
       ['stats.settledAt + GRACE - 1n', 'stats.settledAt + GRACE'],
       ['stats !== undefined && gross(of) > 0n ?', 'stats !== undefined ?'],
