@@ -138,7 +138,7 @@ import { examplePause } from './example-pause.ts'`,
   ],
   'Add a read': [
     {
-      file: 'src/reads/entities/subjects.ts',
+      file: 'src/reads/entities/view-sets.ts',
       anchor: "    oracles: () => call('getOracles'),",
       text: `
     feesInitialized: () => call('isFeesInitialized'),`,
@@ -149,7 +149,7 @@ import { examplePause } from './example-pause.ts'`,
       text: `
     entity('/hedge/example-fees-initialized/:chainId', 'Whether the fees are set, as an example', {
       data: z.boolean(),
-      of: subject.administration,
+      of: viewSet.administration,
       views: ['feesInitialized'],
       record: ({ feesInitialized }) => feesInitialized,
     }),`,
@@ -169,12 +169,12 @@ import { examplePause } from './example-pause.ts'`,
   ],
   'Add a read with a database fallback': [
     {
-      file: 'src/reads/entities/subjects.ts',
+      file: 'src/reads/entities/view-sets.ts',
       anchor: 'const storedEvent = (queries: Queries, { chainId, id }: OfId) => queries.event(chainId, BigInt(id))',
       text: `
 
 /** The token of an event's amounts. */
-export const exampleToken = subject<OfId>()({
+export const exampleToken = viewSet<OfId>()({
   views: { token: ({ id }: OfId) => call('getEventPaymentToken', [BigInt(id)]) },
   existence: { ...eventExists, view: 'token', holds: ({ token }) => token !== zeroAddress },
   stored: (queries, { chainId, id }) => queries.exampleToken(chainId, BigInt(id)),
@@ -187,7 +187,7 @@ export const exampleToken = subject<OfId>()({
       text: `
     entity('/hedge/events/:chainId/:id/example-token', "The token of an event's amounts, as an example", {
       data: Account,
-      of: subject.exampleToken,
+      of: viewSet.exampleToken,
       views: ['token'],
       record: ({ token }) => token,
     }),`,
@@ -308,7 +308,7 @@ export const exampleTokenOf = (seen: ObservationRow<'event'>) => ({
   exampleBonus: decimal(exampleBonus),`,
     },
     {
-      file: 'src/reads/entities/subjects.ts',
+      file: 'src/reads/entities/view-sets.ts',
       anchor: '{ deposit: { ...now.deposit, ...state }, pending: state.pending',
       text: ', exampleBonus: state.exampleBonus',
     },

@@ -16,7 +16,7 @@ import { type At, atField, requireAlone } from '../history/at.ts'
 import { blockAt } from '../history/block-at.ts'
 import { withNodes } from '../history/past.ts'
 import { type Answer, chainOf, type Input, paramsOf, type Read, type ReadSources, withFallback } from '../read.ts'
-import type { OfChain, Outputs, Subject, Views } from './subjects.ts'
+import type { OfChain, Outputs, ViewSet, Views } from './view-sets.ts'
 
 /** Whether a view reverted because no code has its function: by the proxy's loupe or, without one, by the revert. */
 const lacksFunction = (error: NodeError, facet: Outcome<Address>): boolean => {
@@ -45,14 +45,14 @@ const readViews = async (
 }
 
 /**
- * Calls the named views of a subject (all by default) and the view that shows its existence, in one batch at the pinned
- * head, or at the block `at`. `time` is that of the block in Unix seconds. A subject is also missing when the proxy lacks one of the views
- * and deployments of its kind may lack it. Throws as `Chain.readAt` does, and `upstream_error` with the function's name
- * when the proxy lacks another view, and when a view reverts for a subject that exists.
+ * Calls the named views of a view set (all by default) and the view that shows existence, in one batch at the pinned
+ * head, or at the block `at`. `time` is that of the block in Unix seconds. The answer is also `missing` when the proxy
+ * lacks one of the views and deployments of its kind may lack it. Throws as `Chain.readAt` does, and `upstream_error`
+ * with the function's name when the proxy lacks another view, and when a view reverts for a key that exists.
  */
 export const fromChain = async <K extends OfChain, V extends Views<K, V>, N extends keyof V, D>(
   sources: Pick<ReadSources, 'chains'>,
-  { views, existence, refusal }: Subject<K, V>,
+  { views, existence, refusal }: ViewSet<K, V>,
   key: K,
   names: readonly N[] | undefined,
   record: (outputs: Pick<Outputs<V>, N>, time: bigint) => D,
@@ -81,7 +81,7 @@ export const fromChain = async <K extends OfChain, V extends Views<K, V>, N exte
     })
     // The type of the pairs cannot express that each name has the output of its view. Views that reverted are left out.
     const outputs = Object.fromEntries(answered) as Outputs<V>
-    // Existence is checked first, because other views may revert for a subject that does not exist.
+    // Existence is checked first, because other views may revert for a key that does not exist.
     if (existence !== undefined) {
       const missing = lacking(existence.view)
       if (missing !== undefined) return { freshness, missing }
@@ -100,7 +100,7 @@ export const fromChain = async <K extends OfChain, V extends Views<K, V>, N exte
 }
 
 /**
- * Reads a subject from the index, as of the block at which its views were last read. That block may be older than
+ * Reads a view set from the index, as of the block at which its views were last read. That block may be older than
  * `minBlock` even when no refresh is queued. The newest indexed block cannot be reported instead: a deployment may emit
  * only the three creation logs, deposits and positions are queued only when their event is refreshed, and capacities
  * change with time alone. Throws `service_unavailable` when the database is out of reach or the chain is not indexed
@@ -108,8 +108,8 @@ export const fromChain = async <K extends OfChain, V extends Views<K, V>, N exte
  */
 const fromDatabase = async <K extends OfChain, V extends Views<K, V>, D>(
   { queries }: Pick<ReadSources, 'queries'>,
-  { existence }: Subject<K, V>,
-  stored: NonNullable<Subject<K, V>['stored']>,
+  { existence }: ViewSet<K, V>,
+  stored: NonNullable<ViewSet<K, V>['stored']>,
   key: K,
   record: (outputs: Outputs<V>, time: bigint) => D,
 ): Promise<Answer<D>> => {
@@ -117,20 +117,20 @@ const fromDatabase = async <K extends OfChain, V extends Views<K, V>, D>(
   const asOf = (block: StoredBlock) => ({ source: 'database', block, stale: false }) as const
   if (outputs !== null)
     return { data: record(outputs, outputs.observedAt.timestamp), freshness: asOf(outputs.observedAt) }
-  // A subject that is not in the index does not exist as of the newest indexed block, if there is one.
+  // A key that is not in the index does not exist as of the newest indexed block, if there is one.
   const indexed = await queries.indexed(key.chainId)
   if (existence === undefined || indexed === null) throw unavailable(`chain ${key.chainId} is not indexed yet`)
   return { missing: existence.missing(key), freshness: asOf(indexed) }
 }
 
 /**
- * Reads a subject as of a moment of the past: from the ledger, or from a node with the state of that block where the
+ * Reads a view set as of a moment of the past: from the ledger, or from a node with the state of that block where the
  * ledger does not lead to it. Throws as `blockAt` does, and `service_unavailable` with the reason when neither has it.
  */
 const fromPast = async <K extends OfChain, V extends Views<K, V>, N extends keyof V, D>(
   sources: ReadSources,
-  it: Subject<K, V>,
-  past: NonNullable<Subject<K, V>['past']>,
+  it: ViewSet<K, V>,
+  past: NonNullable<ViewSet<K, V>['past']>,
   asked: { readonly key: K; readonly at: Moment; readonly names: readonly N[] },
   record: (outputs: Pick<Outputs<V>, N>, time: bigint) => D,
 ): Promise<Answer<D>> => {
@@ -147,7 +147,7 @@ const fromPast = async <K extends OfChain, V extends Views<K, V>, N extends keyo
 }
 
 const missingAt = <K extends OfChain, V extends Views<K, V>>(
-  { existence }: Subject<K, V>,
+  { existence }: ViewSet<K, V>,
   key: K,
   { number }: Block,
 ): string => `${existence?.missing(key) ?? 'it does not exist'} at block ${number}`
@@ -155,8 +155,8 @@ const missingAt = <K extends OfChain, V extends Views<K, V>>(
 type InputOf<Path extends string, Q extends z.ZodRawShape> = Input<Path, z.output<z.ZodObject<Q>>>
 
 /**
- * Makes the read of one subject: from the chain at one pinned block, with the index as fallback where it has the
- * subject. Parameters are those of the path, `query` and `consistency`.
+ * Makes the read of one view set: from the chain at one pinned block, with the index as fallback where it has the
+ * outputs. Parameters are those of the path, `query` and `consistency`.
  */
 export const entity = <
   const Path extends `/${string}`,
@@ -170,7 +170,7 @@ export const entity = <
   row: {
     readonly query?: Q
     readonly data: D
-    readonly of: Subject<InputOf<Path, Q>, V>
+    readonly of: ViewSet<InputOf<Path, Q>, V>
     readonly views: readonly N[]
     settledAt?(data: z.output<D>): number
     /** A property and not a method, so that a view that it needs and that `views` lacks is a compile error. */

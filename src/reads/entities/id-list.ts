@@ -11,7 +11,7 @@ import { blockAt } from '../history/block-at.ts'
 import { requireDated, withNodes } from '../history/past.ts'
 import { type Answer, type Input, type PageMeta, paramsOf, type Read, type ReadSources, withFallback } from '../read.ts'
 import { fromChain } from './entity.ts'
-import type { List, OfChain, Views } from './subjects.ts'
+import type { List, OfChain, Views } from './view-sets.ts'
 
 /** Most ids in one answer. A longer list continues at `meta.nextCursor`. */
 const MAX_IDS = 10_000

@@ -2,9 +2,9 @@ import { toFunctionSelector, zeroAddress, zeroHash } from 'viem'
 import { protocolAbi } from '../../abi/protocol.generated.ts'
 import { type Call, call } from '../../protocol/abi/outputs.ts'
 import type { Profile } from '../../protocol/profiles.ts'
-import * as subjects from '../entities/subjects.ts'
+import * as viewSets from '../entities/view-sets.ts'
 
-/** A key with every field, on no chain, to list the views of all subjects. No view is called with it. */
+/** A key with every field, on no chain, to list the views of all sets. No view is called with it. */
 const placeholderKey = {
   chainId: 0,
   id: 0,
@@ -15,7 +15,7 @@ const placeholderKey = {
   notional: 0n,
 } as const
 
-const views: readonly Call[] = Object.values(subjects).flatMap(({ views }) =>
+const views: readonly Call[] = Object.values(viewSets).flatMap(({ views }) =>
   Object.values<(key: typeof placeholderKey) => Call>(views).map((view) => view(placeholderKey)),
 )
 

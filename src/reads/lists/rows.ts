@@ -11,7 +11,7 @@ import { type EventViews, eventFields, fieldsOf, type Inclusion, showsValues } f
 import type { Token } from '../../protocol/tokens.ts'
 import { valuation } from '../../protocol/valuation.ts'
 import { fromChain } from '../entities/entity.ts'
-import * as subject from '../entities/subjects.ts'
+import * as viewSet from '../entities/view-sets.ts'
 import { chainOf } from '../read.ts'
 import type { Row } from './records.ts'
 import type { ListSources } from './sources.ts'
@@ -36,7 +36,7 @@ type Mutable<T> = T extends unknown ? { -readonly [F in keyof T]: T[F] } : never
 /** Reads the event of a row from the chain, at its head or at a block; null when it does not exist. */
 const eventFromChain = async (sources: RowSources, { chainId, eventId }: ListRow, at: Block | undefined) => {
   const id = { chainId, id: Number(eventId) }
-  const found = await fromChain(sources, subject.event, id, undefined, (views, time) => ({ ...views, time }), at)
+  const found = await fromChain(sources, viewSet.event, id, undefined, (views, time) => ({ ...views, time }), at)
   return 'missing' in found ? null : found.data
 }
 
@@ -136,8 +136,8 @@ const createRows = <K extends Kind>(sources: RowSources, { kind, include }: Aske
     const at = blocks?.get(row.chainId)
     const read = {
       event: async () => ({ data: await event.then((views) => views && record.eventCore(views)) }),
-      deposit: () => fromChain(sources, subject.deposit, id, undefined, record.deposit, at),
-      position: () => fromChain(sources, subject.position, id, undefined, record.position, at),
+      deposit: () => fromChain(sources, viewSet.deposit, id, undefined, record.deposit, at),
+      position: () => fromChain(sources, viewSet.position, id, undefined, record.position, at),
     }
     const found = await read[kind]()
     return 'missing' in found ? null : found.data

@@ -6,7 +6,7 @@ import { profiles } from '../../protocol/profiles.ts'
 import * as record from '../../protocol/records.ts'
 import { entity } from '../entities/entity.ts'
 import { idList } from '../entities/id-list.ts'
-import * as subject from '../entities/subjects.ts'
+import * as viewSet from '../entities/view-sets.ts'
 import type { Read } from '../read.ts'
 import { detail } from './detail.ts'
 
@@ -29,13 +29,13 @@ const table: Readonly<Record<string, readonly Omit<Read, 'tag'>[]>> = {
     },
     entity('/hedge/fees', 'Fee configuration', {
       data: record.FeeConfig,
-      of: subject.protocol,
+      of: viewSet.protocol,
       views: ['fees'],
       record: ({ fees }, { chainId }) => record.feeConfig(chainId, fees),
     }),
     entity('/hedge/paused/:chainId', 'Whether the hedge facet is paused', {
       data: z.boolean(),
-      of: subject.protocol,
+      of: viewSet.protocol,
       views: ['paused'],
       record: ({ paused }) => paused,
     }),
@@ -44,7 +44,7 @@ const table: Readonly<Record<string, readonly Omit<Read, 'tag'>[]>> = {
       'The signer whose quotes the protocol accepts; the zero address when there is none',
       {
         data: Account,
-        of: subject.administration,
+        of: viewSet.administration,
         views: ['engineSigner'],
         record: ({ engineSigner }) => engineSigner,
       },
@@ -53,7 +53,7 @@ const table: Readonly<Record<string, readonly Omit<Read, 'tag'>[]>> = {
   Events: [
     entity('/hedge/events/:chainId/total', 'Number of events created on a chain', {
       data: Integer,
-      of: subject.protocol,
+      of: viewSet.protocol,
       views: ['total'],
       record: ({ total }) => integer(total),
     }),
@@ -61,33 +61,33 @@ const table: Readonly<Record<string, readonly Omit<Read, 'tag'>[]>> = {
       'event',
       entity('/hedge/events/:chainId/:id', "An event's core record", {
         data: record.EventCore,
-        of: subject.event,
+        of: viewSet.event,
         views: ['core', 'range', 'paymentToken'],
         record: record.eventCore,
       }),
     ),
     entity('/hedge/events/:chainId/:id/stats', "An event's settlement and totals", {
       data: record.EventStats,
-      of: subject.event,
+      of: viewSet.event,
       views: ['stats'],
       record: ({ stats }) => record.eventStats(stats),
       settledAt: (stats) => stats.settledAt,
     }),
     entity('/hedge/events/:chainId/:id/range', "An event's payout range", {
       data: record.EventRange,
-      of: subject.event,
+      of: viewSet.event,
       views: ['range'],
       record: ({ range }) => record.eventRange(range),
     }),
     entity('/hedge/events/:chainId/:id/utilization', "An event's pool utilization", {
       data: record.Utilization,
-      of: subject.event,
+      of: viewSet.event,
       views: ['core', 'utilization', 'range'],
       record: (event, { profile }, _input, time) => record.utilization({ ...event, time }, profiles[profile]),
     }),
-    idList('/hedge/events/:chainId/:id/positions', 'Position ids of an event', subject.eventPositions),
-    idList('/hedge/events/:chainId/:id/deposits', 'LP deposit ids of an event', subject.eventDeposits),
-    idList('/hedge/creators/:chainId/wallet/:addr', 'Event ids created by a wallet', subject.walletEvents),
+    idList('/hedge/events/:chainId/:id/positions', 'Position ids of an event', viewSet.eventPositions),
+    idList('/hedge/events/:chainId/:id/deposits', 'LP deposit ids of an event', viewSet.eventDeposits),
+    idList('/hedge/creators/:chainId/wallet/:addr', 'Event ids created by a wallet', viewSet.walletEvents),
     entity('/hedge/quote-payout/:chainId/:id', 'Gross payout of a notional at a hypothetical settlement rate', {
       query: {
         hypoSettlement: QueryRate.meta({
@@ -96,7 +96,7 @@ const table: Readonly<Record<string, readonly Omit<Read, 'tag'>[]>> = {
         notional: QueryAmount.meta({ description: "The notional, in the payment token's units" }),
       },
       data: Amount,
-      of: subject.quote,
+      of: viewSet.quote,
       views: ['payout'],
       record: ({ payout }) => payout.toString(),
     }),
@@ -106,47 +106,47 @@ const table: Readonly<Record<string, readonly Omit<Read, 'tag'>[]>> = {
       'position',
       entity('/hedge/positions/:chainId/:id', 'A position', {
         data: record.Position,
-        of: subject.position,
+        of: viewSet.position,
         views: ['position'],
         record: record.position,
       }),
     ),
-    idList('/hedge/positions/:chainId/wallet/:addr', 'Position ids owned by a wallet', subject.walletPositions),
+    idList('/hedge/positions/:chainId/wallet/:addr', 'Position ids owned by a wallet', viewSet.walletPositions),
   ],
   Deposits: [
     detail(
       'deposit',
       entity('/hedge/deposits/:chainId/:id', 'An LP deposit', {
         data: record.Deposit,
-        of: subject.deposit,
+        of: viewSet.deposit,
         views: ['deposit', 'pending'],
         record: record.deposit,
       }),
     ),
     entity('/hedge/deposits/:chainId/:id/pending', 'Unclaimed premiums of an LP deposit', {
       data: Amount,
-      of: subject.deposit,
+      of: viewSet.deposit,
       views: ['pending'],
       record: ({ pending }) => pending.toString(),
     }),
-    idList('/hedge/deposits/:chainId/wallet/:addr', 'LP deposit ids owned by a wallet', subject.walletDeposits),
+    idList('/hedge/deposits/:chainId/wallet/:addr', 'LP deposit ids owned by a wallet', viewSet.walletDeposits),
   ],
   Oracle: [
     entity('/oracle/config/:chainId', 'Oracle configuration: required signers and tolerance', {
       data: administration.OracleConfig,
-      of: subject.administration,
+      of: viewSet.administration,
       views: ['oracleConfig'],
       record: ({ oracleConfig }, { chainId }) => administration.oracleConfig(chainId, oracleConfig),
     }),
     entity('/oracle/oracles/:chainId', 'The registered oracles', {
       data: z.array(Account),
-      of: subject.administration,
+      of: viewSet.administration,
       views: ['oracles'],
       record: ({ oracles }) => [...oracles],
     }),
     entity('/oracle/submissions/:chainId/:eventId', 'Settlement rates submitted for an event', {
       data: administration.Submissions,
-      of: subject.submissions,
+      of: viewSet.submissions,
       views: ['submissions'],
       record: ({ submissions }, { chainId }, { eventId }) => administration.submissions(chainId, eventId, submissions),
     }),
@@ -154,19 +154,19 @@ const table: Readonly<Record<string, readonly Omit<Read, 'tag'>[]>> = {
   Governance: [
     entity('/governance/owner', "The protocol's owner and pending owner", {
       data: administration.Ownership,
-      of: subject.administration,
+      of: viewSet.administration,
       views: ['owner', 'pendingOwner'],
       record: ({ owner, pendingOwner }, { chainId }) => ({ chainId, owner, pendingOwner }),
     }),
     entity('/governance/facets', 'The facets of the proxy and their functions', {
       data: administration.Facets,
-      of: subject.administration,
+      of: viewSet.administration,
       views: ['facets'],
       record: ({ facets }, { chainId }) => administration.facets(chainId, facets),
     }),
     entity('/governance/proposals/:chainId/:proposalId', 'A queued upgrade proposal', {
       data: administration.Proposal,
-      of: subject.proposal,
+      of: viewSet.proposal,
       views: ['proposal'],
       record: ({ proposal }, { chainId }, { proposalId }) => administration.proposal(chainId, proposalId, proposal),
     }),

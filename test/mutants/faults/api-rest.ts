@@ -294,8 +294,8 @@ export const restFaults: Faults = {
       ['record: ({ total }) => integer(total)', 'record: ({ total }) => integer(total) + 1'],
       ['settledAt: (stats) => stats.settledAt', 'settledAt: () => 0'],
       [
-        "positions', 'Position ids of an event', subject.eventPositions",
-        "positions', 'Position ids of an event', subject.eventDeposits as never",
+        "positions', 'Position ids of an event', viewSet.eventPositions",
+        "positions', 'Position ids of an event', viewSet.eventDeposits as never",
       ],
       ['"An event\'s pool utilization"', "'A pool utilization'"],
       ['{ ...event, time }', '{ ...event, time: 0n }'],

@@ -423,7 +423,7 @@ export const listingsFaults: Faults = {
       ['String(input[name])', "''"],
     ],
   },
-  'src/reads/entities/subjects.ts': {
+  'src/reads/entities/view-sets.ts': {
     tests: ['test/reads/entities/entity.test.ts', 'test/reads/entities/id-lists.test.ts'],
     faults: [
       ['ownerOf(outputs[view]) !== zeroAddress', 'ownerOf(outputs[view]) === zeroAddress'],

@@ -6,7 +6,7 @@ import { ServiceError, unavailable } from '../../../src/lib/errors.ts'
 import { type Call, call } from '../../../src/protocol/abi/outputs.ts'
 import { ownerSlot, pendingOwnerSlot, type Slot } from '../../../src/protocol/abi/slots.ts'
 import { entity, fromChain } from '../../../src/reads/entities/entity.ts'
-import * as subject from '../../../src/reads/entities/subjects.ts'
+import * as viewSet from '../../../src/reads/entities/view-sets.ts'
 import type { ReadSources } from '../../../src/reads/read.ts'
 import { reads } from '../../../src/reads/table/table.ts'
 import { blockOf, seedDeployment, walletOf } from '../../support/seed-index.ts'
@@ -80,7 +80,7 @@ describe('a read of the chain', () => {
       getHedgeEventStats: ok(1),
       facetAddress: ok(facet),
     })
-    const answer = await fromChain(sources, subject.event, key, ['stats', 'core'], record)
+    const answer = await fromChain(sources, viewSet.event, key, ['stats', 'core'], record)
     expect(called).toEqual([['getHedgeEventCore', 'getHedgeEventStats']])
     expect(answer).toEqual({
       data: { names: ['core', 'stats'], time: block.timestamp },
@@ -92,7 +92,7 @@ describe('a read of the chain', () => {
     const all = ['Core', 'Stats', 'Range'].map((name) => [`getHedgeEvent${name}`, ok({ creator: facet })] as const)
     const outcomes = { ...Object.fromEntries(all), getPoolUtilization: ok(1), getEventPaymentToken: ok(1) }
     const { sources, called } = sourcesWith(outcomes)
-    await fromChain(sources, subject.event, key, undefined, record)
+    await fromChain(sources, viewSet.event, key, undefined, record)
     expect(called[0]?.toSorted()).toEqual(Object.keys(outcomes).toSorted())
   })
 
@@ -102,14 +102,14 @@ describe('a read of the chain', () => {
       freshness: { source: 'chain', block, stale: false },
     }
     const zeros = sourcesWith({ getHedgeEventCore: ok({ creator: zeroAddress }), facetAddress: ok(facet) })
-    expect(await fromChain(zeros.sources, subject.event, key, ['stats'], record)).toEqual(missing)
+    expect(await fromChain(zeros.sources, viewSet.event, key, ['stats'], record)).toEqual(missing)
     const reverts = sourcesWith({ facetAddress: ok(facet) })
-    expect(await fromChain(reverts.sources, subject.event, key, ['stats'], record)).toEqual(missing)
+    expect(await fromChain(reverts.sources, viewSet.event, key, ['stats'], record)).toEqual(missing)
   })
 
   test('fails when another view reverts for an entity that exists', async () => {
     const { sources } = sourcesWith({ getHedgeEventCore: core, facetAddress: ok(facet) })
-    expect(await refusalOf(fromChain(sources, subject.event, key, ['stats'], record))).toMatch(/^upstream_error/)
+    expect(await refusalOf(fromChain(sources, viewSet.event, key, ['stats'], record))).toMatch(/^upstream_error/)
   })
 
   test.each([
@@ -117,7 +117,7 @@ describe('a read of the chain', () => {
     ['by an answer without bytes', fails(), fails(noBytes())],
   ])('names a function that the proxy lacks, %s', async (_, facetAddress, getHedgeEventStats) => {
     const { sources, called } = sourcesWith({ getHedgeEventCore: core, facetAddress, getHedgeEventStats })
-    expect(await refusalOf(fromChain(sources, subject.event, key, ['stats'], record))).toBe(
+    expect(await refusalOf(fromChain(sources, viewSet.event, key, ['stats'], record))).toBe(
       'upstream_error: the protocol on chain 8453 has no function getHedgeEventStats, which every deployment of its kind must have',
     )
     expect(called[1]).toEqual(['facetAddress'])
@@ -127,11 +127,11 @@ describe('a read of the chain', () => {
     const proposal = { chainId: 8453, proposalId: `0x${'01'.repeat(32)}` } as const
     const lacking = { facetAddress: ok(zeroAddress) }
     const read = (profile: 'reference' | 'deployed') =>
-      fromChain(sourcesWith(lacking, { profile }).sources, subject.proposal, proposal, undefined, record)
+      fromChain(sourcesWith(lacking, { profile }).sources, viewSet.proposal, proposal, undefined, record)
     expect(await read('deployed')).toMatchObject({ missing: 'the protocol on chain 8453 has no function getProposal' })
     const other = fromChain(
       sourcesWith(lacking, { profile: 'deployed' }).sources,
-      subject.event,
+      viewSet.event,
       key,
       ['stats'],
       record,
@@ -147,7 +147,7 @@ describe('a read of the chain', () => {
     )
     const answer = await fromChain(
       sources,
-      subject.administration,
+      viewSet.administration,
       { chainId: 8453 },
       ['owner', 'pendingOwner'],
       (it) => it,
@@ -163,7 +163,7 @@ describe('a read of the chain', () => {
     ])
     const { sources } = sourcesWith({ facetAddress: ok(zeroAddress) }, { profile: 'deployed', words })
     const owners = ['owner', 'pendingOwner'] as const
-    const answer = await fromChain(sources, subject.administration, { chainId: 8453 }, owners, (it) => it)
+    const answer = await fromChain(sources, viewSet.administration, { chainId: 8453 }, owners, (it) => it)
     expect(answer).toMatchObject({ data: { owner: facet, pendingOwner: walletOf(4) } })
   })
 
@@ -173,7 +173,7 @@ describe('a read of the chain', () => {
   ])('finds a proposal that can be executed after the time %i, where 0 is that of none', async (executeAfter, data) => {
     const { sources } = sourcesWith({ getProposal: ok({ executeAfter }) })
     const key = { chainId: 8453, proposalId: `0x${'07'.repeat(32)}` } as const
-    const answer = await fromChain(sources, subject.proposal, key, undefined, ({ proposal }) => proposal)
+    const answer = await fromChain(sources, viewSet.proposal, key, undefined, ({ proposal }) => proposal)
     expect('data' in answer ? answer.data : undefined).toEqual(data)
   })
 
@@ -184,11 +184,11 @@ describe('a read of the chain', () => {
       ...{ getHedgeEventCore: core, facetAddress: ok(facet) },
       quoteRangePayout: fails(new NodeError({ code: 3, message: 'execution reverted', data: panic })),
     })
-    expect(await refusalOf(fromChain(sources, subject.quote, quote, ['payout'], record))).toMatch(
+    expect(await refusalOf(fromChain(sources, viewSet.quote, quote, ['payout'], record))).toMatch(
       /^validation_error: notional/,
     )
     const other = sourcesWith({ getHedgeEventCore: core, facetAddress: ok(facet) })
-    expect(await refusalOf(fromChain(other.sources, subject.quote, quote, ['payout'], record))).toMatch(
+    expect(await refusalOf(fromChain(other.sources, viewSet.quote, quote, ['payout'], record))).toMatch(
       /^upstream_error/,
     )
   })
@@ -261,7 +261,7 @@ describe('a read', () => {
     expect(Object.keys(make('/x').query.shape)).toContain('chainId')
   })
 
-  test('has what its subject has, and nothing else', () => {
+  test('has what its view set has, and nothing else', () => {
     const plain = make('/x/:chainId')
     expect(plain).toMatchObject({ paged: false })
     expect([Object.keys(plain).includes('resource'), Object.keys(plain).includes('settledAt')]).toEqual([false, false])

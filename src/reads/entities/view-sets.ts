@@ -23,28 +23,31 @@ export type Outputs<V> = {
   readonly [Name in keyof V]: V[Name] extends (...key: never[]) => Call<infer T> ? T : never
 }
 
-/** Something that the protocol stores, and how to read it from the chain and, where possible, from the index. */
-export type Subject<K, V extends Views<K, V>> = {
+/**
+ * The views that are read together for one key, for example those of an event, and how to get their outputs: from the
+ * chain and, where possible, from the index and from the ledger.
+ */
+export type ViewSet<K, V extends Views<K, V>> = {
   readonly views: V
-  /** Absent for subjects that always exist. */
+  /** Absent when every key exists. */
   readonly existence?: {
     /** The view that shows it. For an unknown id it reverts or returns zeros. */
     readonly view: keyof V
-    /** Whether the subject exists, by the output of that view alone: the other views may not have been called. */
+    /** Whether the key exists, by the output of that view alone: the other views may not have been called. */
     readonly holds: (outputs: Outputs<V>) => boolean
     /** The message of a 404. */
     readonly missing: (key: K) => string
   }
   /** The error for a client when one of the other views reverts; null or absent for the revert itself. */
   readonly refusal?: (error: NodeError) => ServiceError | null
-  /** Reads the views' outputs from the index; absent for subjects that only the chain has. */
+  /** Reads the views' outputs from the index; absent when only the chain has them. */
   stored?(queries: Queries, key: K): Promise<(Outputs<V> & { readonly observedAt: StoredBlock }) | null>
   /**
-   * Makes the views' outputs at a block from the ledger; null for what does not exist then. `names` are the views that
-   * are needed. Throws `InexactPast`. Absent for subjects that the ledger has no state of.
+   * Makes the views' outputs at a block from the ledger; null for a key that does not exist then. `names` are the views
+   * that are needed. Throws `InexactPast`. Absent when the outputs do not follow from the ledger.
    */
   past?(sources: PastReads, key: K, block: Block, names: readonly (keyof V)[]): Promise<Outputs<V> | null>
-  /** The index entries that it depends on; absent when it can change without a change of the index. */
+  /** The index entries that the outputs depend on; absent when they can change without a change of the index. */
   resource?(key: K): Resource
 }
 
@@ -52,7 +55,7 @@ export type Subject<K, V extends Views<K, V>> = {
 type PastReads = PastSources & { readonly queries: Queries }
 
 /** A list of ids: the chain returns the whole list, the index returns pages. */
-export type List<K, V extends Views<K, V>> = Pick<Subject<K, V>, 'views' | 'existence' | 'refusal'> & {
+export type List<K, V extends Views<K, V>> = Pick<ViewSet<K, V>, 'views' | 'existence' | 'refusal'> & {
   whole(outputs: Outputs<V>): readonly bigint[]
   page(queries: Queries, key: K, page: Page): Promise<bigint[]>
   readonly existence?: {
@@ -66,9 +69,9 @@ export type List<K, V extends Views<K, V>> = Pick<Subject<K, V>, 'views' | 'exis
   resource(key: K): Resource
 }
 
-const subject =
+const viewSet =
   <K>() =>
-  <const V extends Views<K, V>>(it: Subject<K, V>): Subject<K, V> =>
+  <const V extends Views<K, V>>(it: ViewSet<K, V>): ViewSet<K, V> =>
     it
 
 export type OfChain = { readonly chainId: ChainId }
@@ -84,7 +87,7 @@ const eventOf = ({ chainId, id }: OfId): Resource => resourceOf([chainId], scope
  * State that only the protocol's owner changes, too rarely to be indexed. Older proxies have no view for their owner,
  * so it is read from its storage slot.
  */
-export const administration = subject<OfChain>()({
+export const administration = viewSet<OfChain>()({
   views: {
     owner: () => ({ ...call('owner'), slot: ownerSlot }),
     pendingOwner: () => ({ ...call('pendingOwner'), slot: pendingOwnerSlot }),
@@ -95,7 +98,7 @@ export const administration = subject<OfChain>()({
   },
 })
 
-export const proposal = subject<OfProposal>()({
+export const proposal = viewSet<OfProposal>()({
   views: { proposal: ({ proposalId }: OfProposal) => call('getProposal', [proposalId]) },
   existence: {
     view: 'proposal',
@@ -105,7 +108,7 @@ export const proposal = subject<OfProposal>()({
 })
 
 /** The protocol's own state on a chain. */
-export const protocol = subject<OfChain>()({
+export const protocol = viewSet<OfChain>()({
   views: {
     fees: () => call('getHedgeFeeConfig'),
     paused: () => call('isPaused'),
@@ -150,7 +153,7 @@ const eventBefore = async (
   return found && eventAt(found, needed)
 }
 
-export const event = subject<OfId>()({
+export const event = viewSet<OfId>()({
   views: viewsOf('event'),
   existence: eventExists,
   stored: storedEvent,
@@ -171,7 +174,7 @@ const overflow = (): ServiceError =>
   )
 
 /** An event's payout at a settlement rate: from the chain's view, or by the same equation over the stored range. */
-export const quote = subject<OfQuote>()({
+export const quote = viewSet<OfQuote>()({
   views: {
     core,
     payout: ({ id, hypoSettlement, notional }: OfQuote) =>
@@ -189,7 +192,7 @@ export const quote = subject<OfQuote>()({
 })
 
 /** The settlement rates that oracles submitted for an event and that the protocol still stores. */
-export const submissions = subject<OfEvent>()({
+export const submissions = viewSet<OfEvent>()({
   views: {
     core: ({ eventId }: OfEvent) => call('getHedgeEventCore', [BigInt(eventId)]),
     submissions: ({ eventId }: OfEvent) => call('getAllSubmissions', [BigInt(eventId)]),
@@ -197,7 +200,7 @@ export const submissions = subject<OfEvent>()({
   existence: { ...eventExists, missing: ({ chainId, eventId }) => eventExists.missing({ chainId, id: eventId }) },
 })
 
-export const position = subject<OfId>()({
+export const position = viewSet<OfId>()({
   views: viewsOf('position'),
   existence: existenceOf('position', 'position'),
   stored: (queries, { chainId, id }) => queries.position(chainId, BigInt(id)),
@@ -209,7 +212,7 @@ export const position = subject<OfId>()({
   },
 })
 
-export const deposit = subject<OfId>()({
+export const deposit = viewSet<OfId>()({
   views: viewsOf('deposit'),
   existence: existenceOf('deposit', 'deposit'),
   stored: (queries, { chainId, id }) => queries.deposit(chainId, BigInt(id)),
