@@ -71,12 +71,12 @@ export const union = (parts: readonly Touched[], most = MOST_SCOPES): Touched =>
 }
 
 /** One touched entity: its kind, its event and its owner. */
-type Subject = { readonly kind: Kind; readonly eventId: bigint; readonly owner: Address }
+type TouchedEntity = { readonly kind: Kind; readonly eventId: bigint; readonly owner: Address }
 
-const touchingSubjects = (subjects: readonly Subject[]): Touched => {
+const touchingEntities = (entities: readonly TouchedEntity[]): Touched => {
   const scopes = new Map<string, number>()
   const add = (scope: string, bits: number): void => void scopes.set(scope, (scopes.get(scope) ?? 0) | bits)
-  for (const { kind, eventId, owner } of subjects) {
+  for (const { kind, eventId, owner } of entities) {
     add(ofKind(kind), 0)
     add(ofEvent(eventId), aspectOf[kind])
     add(ofWallet(owner), aspectOf[kind] | aspects.claimables)
@@ -88,9 +88,9 @@ const touchingSubjects = (subjects: readonly Subject[]): Touched => {
 export const touchedByFacts = (facts: readonly Fact[], most = MOST_SCOPES): Touched => {
   if (facts.length > most) return touchingAll('many_changes')
   const eventIdOf = (fact: Fact): bigint => (fact.kind === 'event' ? fact.id : fact.eventId)
-  const subjects = facts.map((fact) => ({ kind: fact.kind, eventId: eventIdOf(fact), owner: ownerOf(fact) }))
+  const entities = facts.map((fact) => ({ kind: fact.kind, eventId: eventIdOf(fact), owner: ownerOf(fact) }))
   const hasEvents = facts.some(({ kind }) => kind === 'event')
-  return union([touchingSubjects(subjects), hasEvents ? touchingProtocol : touching()], most)
+  return union([touchingEntities(entities), hasEvents ? touchingProtocol : touching()], most)
 }
 
 type LedgerEntry = { readonly eventId: bigint | null; readonly wallet: Hex | null }
@@ -102,12 +102,12 @@ type LedgerEntry = { readonly eventId: bigint | null; readonly wallet: Hex | nul
 export const touchedByLedger = (rows: readonly LedgerEntry[], most = MOST_SCOPES): Touched => {
   if (rows.length === 0) return touching()
   if (rows.length > most) return touchingAll('many_changes')
-  const subjects = rows.flatMap(({ eventId, wallet }) => {
+  const scopes = rows.flatMap(({ eventId, wallet }) => {
     const named = [...(eventId === null ? [] : [ofEvent(eventId)]), ...(wallet === null ? [] : [ofWallet(wallet)])]
     return named.length === 0 ? [protocolScope] : named
   })
-  const scopes = new Map(subjects.map((scope) => [scope, aspects.activity]))
-  return union([touching(activityScope), { ...touching(), scopes }], most)
+  const bits = new Map(scopes.map((scope) => [scope, aspects.activity]))
+  return union([touching(activityScope), { ...touching(), scopes: bits }], most)
 }
 
 /** What a change of the stored rows of the ledger touches that fulfil a condition. */
@@ -140,7 +140,7 @@ const touchedWhere = async (
       WHERE chain_id = ${chainId} AND ${condition} LIMIT ${most + 1}`,
   )
   if (rows.length > most) return touchingAll('many_changes')
-  return touchingSubjects(rows.map((row) => ({ kind, eventId: BigInt(row.event), owner: `0x${row.owner}` })))
+  return touchingEntities(rows.map((row) => ({ kind, eventId: BigInt(row.event), owner: `0x${row.owner}` })))
 }
 
 /** What a change of stored entities touches: their kind, their events and their owners. */

@@ -89,8 +89,8 @@ export const dbFaults: Faults = {
       ["fact.kind === 'event' ? fact.id : fact.eventId", 'fact.id'],
       ['hasEvents ? touchingProtocol : touching()', 'touching()'],
       [
-        "LIMIT ${most + 1}`,\n  )\n  if (rows.length > most) return touchingAll('many_changes')\n  return touchingSubjects",
-        "LIMIT ${most}`,\n  )\n  if (rows.length > most) return touchingAll('many_changes')\n  return touchingSubjects",
+        "LIMIT ${most + 1}`,\n  )\n  if (rows.length > most) return touchingAll('many_changes')\n  return touchingEntities",
+        "LIMIT ${most}`,\n  )\n  if (rows.length > most) return touchingAll('many_changes')\n  return touchingEntities",
       ],
       [
         "if (rows.length > most) return touchingAll('many_changes')\n  const ids",
