@@ -104,12 +104,12 @@ test('requests are counted by their method and outcome until the measurement is 
 
 test('odd answers are counted by their kind', async () => {
   const { samples } = open({})
-  const subject = { chainId: 8453, node: 2, methods: ['a', 'b'], signal: undefined, odd: new Set<Odd>() }
-  await nodeRequests.trace(subject, async () => {
-    subject.odd.add('id').add('compressed')
+  const about = { chainId: 8453, node: 2, methods: ['a', 'b'], signal: undefined, odd: new Set<Odd>() }
+  await nodeRequests.trace(about, async () => {
+    about.odd.add('id').add('compressed')
     return []
   })
-  await nodeRequests.trace({ ...subject, node: 0, odd: new Set<Odd>(['id']) }, async () => [])
+  await nodeRequests.trace({ ...about, node: 0, odd: new Set<Odd>(['id']) }, async () => [])
   expect((await samples('fx_node_odd_answers_total')).toSorted()).toEqual([
     '{chain="8453",node="0",kind="id"} 1',
     '{chain="8453",node="2",kind="compressed"} 1',

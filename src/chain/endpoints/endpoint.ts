@@ -140,8 +140,8 @@ export const createEndpoint = (
     const send = async (from: number) => {
       const part = requests.slice(from, from + maxRequests)
       const odd = new Set<Odd>()
-      const subject = { chainId, node: index, methods: part.map(({ method }) => method), signal: options.signal, odd }
-      const outcomes = await nodeRequests.trace(subject, () =>
+      const about = { chainId, node: index, methods: part.map(({ method }) => method), signal: options.signal, odd }
+      const outcomes = await nodeRequests.trace(about, () =>
         transport.send(part, { ...options, alone: maxRequests === 1, odd }),
       )
       update({ is: 'response' })

@@ -28,9 +28,9 @@ export type Tracing = {
   /** Begins the span of a request; it is part of the caller's trace where a `traceparent` names one. */
   begin(method: string, headers: IncomingHttpHeaders): RequestSpan
   /** From now on adds a span for each operation of the channel that runs on behalf of a request. */
-  follow<Subject extends object, Result>(
-    channel: Channel<Subject, Result>,
-    describe: (subject: Subject) => SpanDescription,
+  follow<About extends object, Result>(
+    channel: Channel<About, Result>,
+    describe: (about: About) => SpanDescription,
   ): void
   /** Sends the remaining spans and stops. */
   close(): Promise<void>
