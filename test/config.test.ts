@@ -169,6 +169,14 @@ test('every fault is reported at once, and no address has a default', () => {
   )
 })
 
+test('a variable that another one replaced is refused where that one is read', () => {
+  expect(() => load(environments.worker, { ...complete, POLL_MS: '500' })).toThrow(
+    'POLL_MS: has no effect any more: unset it, and see IDLE_POLL_MS',
+  )
+  expect(() => load(environments.api, { ...complete, POLL_MS: '500' })).not.toThrow()
+  expect(() => load(environments.worker, { ...complete, POLL_MS: '' })).not.toThrow()
+})
+
 test('configured claims replace their defaults, and an unknown field is rejected', () => {
   const claims = (IDENTITY_CLAIMS: string) => load(environments.api, { ...complete, IDENTITY_CLAIMS }).IDENTITY_CLAIMS
   const expected = { user: ['id', 'sub'], address: ['wallet.address'], email: ['email'] }

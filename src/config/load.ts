@@ -13,6 +13,9 @@ export class ConfigError extends OperatorError {
 
 type Fault = readonly [name: string, message: string]
 
+/** Variables of earlier releases, by those that replaced them. */
+const replaced: Readonly<Record<string, string>> = { IDLE_POLL_MS: 'POLL_MS' }
+
 /** The value in a variable's file, or the fault. A fault never repeats the file's content. */
 const readPrivate = (name: string, env: NodeJS.ProcessEnv): { value?: string; fault?: Fault } => {
   const [variable, path] = [`${name}_FILE`, env[`${name}_FILE`]]
@@ -72,6 +75,9 @@ export const load = <Own extends z.ZodObject, OfChain extends z.ZodObject>(
   }
 
   const values = parse(own, '')
+  for (const [name, former] of Object.entries(replaced))
+    if (name in own.shape && given[former] !== undefined)
+      faults.push([former, `has no effect any more: unset it, and see ${name}`])
   const ofChains = chainIds.flatMap((chainId, place) => {
     const found = ofChain && parse(ofChain(chainId, place), `_${chainId}`)
     return found === undefined ? [] : [{ ...found, chainId }]

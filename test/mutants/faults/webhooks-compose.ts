@@ -39,6 +39,7 @@ export const composeFaults: Faults = {
     tests: ['test/config.test.ts'],
     faults: [
       [".filter(([, value]) => value !== '')", ''],
+      ['if (name in own.shape && given', 'if (given'],
       ['if (env[name] !== undefined) return { fault', 'if (env[name] === null) return { fault'],
       ['if (!unread.has(variable)) faults.push', 'faults.push'],
       ['      unread.add(variable)\n', ''],
