@@ -7,7 +7,7 @@ type ActionOf<P> = P extends `/v1/plans/${infer Action}` ? Action : never
 export type ActionName = ActionOf<PostPath>
 
 /** What an action is about. */
-export type Subject = 'event' | 'position' | 'deposit'
+export type EntityKind = 'event' | 'position' | 'deposit'
 
 type Body = Readonly<Record<string, unknown>>
 
@@ -18,7 +18,7 @@ type Action = {
   readonly about: string
   /** Who does it. */
   readonly who: 'Hedgers' | 'Liquidity providers' | 'Event creators' | 'Oracles' | 'Every wallet'
-  readonly subject?: Subject
+  readonly entity?: EntityKind
   readonly fields: readonly FieldName[]
   /** Fields that are shown only with a value of another one. */
   readonly only?: Conditions
@@ -67,35 +67,35 @@ export const actions: Readonly<Record<ActionName, Action>> = {
     title: 'Buy protection',
     about: 'Pay a premium now, and receive a payout if the rate is beyond the strike at the expiry.',
     who: 'Hedgers',
-    subject: 'event',
+    entity: 'event',
     fields: ['chainId', 'eventId', 'notional', 'approval', 'maxCostBps', 'deadlineSeconds'],
   },
   'claim-payout': {
     title: 'Claim a payout',
     about: 'Receive what a position pays after its event was settled.',
     who: 'Hedgers',
-    subject: 'position',
+    entity: 'position',
     fields: ['chainId', 'positionId'],
   },
   deposit: {
     title: 'Provide liquidity',
     about: 'Fund the payouts of an event, and earn a share of its premiums.',
     who: 'Liquidity providers',
-    subject: 'event',
+    entity: 'event',
     fields: ['chainId', 'eventId', 'amount', 'approval'],
   },
   'claim-premiums': {
     title: 'Claim premiums',
     about: 'Receive the premiums that a deposit has earned.',
     who: 'Liquidity providers',
-    subject: 'deposit',
+    entity: 'deposit',
     fields: ['chainId', 'depositId'],
   },
   'withdraw-capital': {
     title: 'Withdraw capital',
     about: 'Take what is left of a deposit out of the pool of a settled event.',
     who: 'Liquidity providers',
-    subject: 'deposit',
+    entity: 'deposit',
     fields: ['chainId', 'depositId'],
   },
   'create-event': {
@@ -115,21 +115,21 @@ export const actions: Readonly<Record<ActionName, Action>> = {
     title: 'Open or close a pool',
     about: 'Change whether the pool of your event takes deposits and purchases, and whether others may deposit.',
     who: 'Event creators',
-    subject: 'event',
+    entity: 'event',
     fields: ['chainId', 'eventId', 'poolOpen', 'allowExternalLp'],
   },
   'withdraw-creator-earnings': {
     title: 'Withdraw creator earnings',
     about: 'Receive your share of the premiums of your event.',
     who: 'Event creators',
-    subject: 'event',
+    entity: 'event',
     fields: ['chainId', 'eventId'],
   },
   'submit-rate': {
     title: 'Submit a settlement rate',
     about: 'Report the rate of an expired event as one of its oracles.',
     who: 'Oracles',
-    subject: 'event',
+    entity: 'event',
     fields: ['chainId', 'eventId', 'price'],
   },
   'claim-all': {

@@ -1,7 +1,7 @@
 /** The parameters that choose a page or rows of a list. All others name what an answer is about. */
 const choosing: ReadonlySet<string> = new Set('cursor order sort state underlying poolOpen capacityFrom'.split(' '))
 
-const subjectOf = (params: object): string =>
+const listOf = (params: object): string =>
   JSON.stringify(
     Object.entries(params)
       .filter(([name]) => !choosing.has(name))
@@ -9,4 +9,4 @@ const subjectOf = (params: object): string =>
   )
 
 /** Whether the parameters of two requests differ at most in the page or the rows that they choose from one list. */
-export const isSameList = (params: object, others: object): boolean => subjectOf(params) === subjectOf(others)
+export const isSameList = (params: object, others: object): boolean => listOf(params) === listOf(others)

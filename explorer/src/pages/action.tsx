@@ -2,6 +2,7 @@ import { costOf, formatAmount, type Plan, type PostPath, type Schemas } from 'fx
 import { useEffect, useState } from 'preact/hooks'
 import { Link, useSearchParams } from 'wouter-preact'
 import { type ActionName, actions, bodyOf, fieldsOf, isAction, isRequired } from '../act/actions.ts'
+import { EventOfAction, failedOf, OwnEntity, useEventOf, useOffered } from '../act/entity.tsx'
 import {
   type Execution,
   executeOnce,
@@ -18,7 +19,6 @@ import { Interrupted } from '../act/interrupted.tsx'
 import { type EventRow, eventLabel } from '../act/labels.ts'
 import { PlanView } from '../act/plan-view.tsx'
 import { Progress } from '../act/progress.tsx'
-import { EventSubject, failedOf, OwnSubject, useEventOf, useOffered } from '../act/subject.tsx'
 import type { Chain } from '../api/chains.ts'
 import { useApi, usePost, useSettled } from '../api/queries.ts'
 import { payoffOf } from '../charts/payoff.ts'
@@ -138,7 +138,7 @@ const useShared = (values: Values): void => {
 }
 
 const Form = ({ action }: { readonly action: ActionName }) => {
-  const { title, about, subject } = actions[action]
+  const { title, about, entity } = actions[action]
   const [search] = useSearchParams()
   const [values, setValues] = useState(() => valuesOf(action, search))
   const set = (changed: Values): void => setValues((before) => changedValues(before, changed))
@@ -157,9 +157,9 @@ const Form = ({ action }: { readonly action: ActionName }) => {
   const chainId = values.chainId ?? `${known?.chainId ?? ''}`
   const chain = chains.find((each) => `${each.chainId}` === chainId)
   const from = values.from ?? connected?.account ?? ''
-  const idField = subject && (`${subject}Id` as const)
+  const idField = entity && (`${entity}Id` as const)
   const id = (idField && values[idField]) ?? ''
-  const { event, isMissing, request } = useEventOf(chainId, subject === 'event' ? id : '')
+  const { event, isMissing, request } = useEventOf(chainId, entity === 'event' ? id : '')
   const offered = useOffered(action, chainId, from)
   const [byNumber, setByNumber] = useState(false)
   const health = useApi('/v1/pricing/health', {}, { enabled: action === 'create-event' })
@@ -174,7 +174,7 @@ const Form = ({ action }: { readonly action: ActionName }) => {
     ...values,
     chainId,
   }
-  const token: Token | undefined = subject === 'event' ? event : paymentTokenOf(chain, full.paymentToken)
+  const token: Token | undefined = entity === 'event' ? event : paymentTokenOf(chain, full.paymentToken)
   const filled = bodyOf(action, full, token === undefined ? null : (token.decimals ?? 0))
   const body = 'body' in filled && isAddress(from) ? { ...filled.body, from } : null
   const settled = useSettled(body)
@@ -311,8 +311,8 @@ const Form = ({ action }: { readonly action: ActionName }) => {
           )}
         </section>
         <div>
-          {event && <EventSubject event={event} />}
-          {(subject === 'position' || subject === 'deposit') && <OwnSubject {...{ kind: subject, chainId, id }} />}
+          {event && <EventOfAction event={event} />}
+          {(entity === 'position' || entity === 'deposit') && <OwnEntity {...{ kind: entity, chainId, id }} />}
           {event && notional !== null && (
             <Payoff event={event} notional={notional} plan={isCurrent && plan?.action === action ? plan : undefined} />
           )}

@@ -47,16 +47,16 @@ const words: Readonly<Record<Row['type'], string>> = {
 /** What an activity is called. A newer service may have types that these pages do not know. */
 const activityText = (type: string): string => (Object.hasOwn(words, type) ? words[type as Row['type']] : type)
 
-const subjects = [
+const entities = [
   ['event', 'eventId'],
   ['position', 'positionId'],
   ['deposit', 'depositId'],
 ] as const
 
 /** Links to what an activity is about. */
-const Subjects = ({ row }: { readonly row: Row }) => (
+const Entities = ({ row }: { readonly row: Row }) => (
   <>
-    {subjects.flatMap(([kind, field]): ComponentChildren[] => {
+    {entities.flatMap(([kind, field]): ComponentChildren[] => {
       const id = row[field]
       if (id === null) return []
       return [
@@ -72,7 +72,7 @@ const Subjects = ({ row }: { readonly row: Row }) => (
 const columns = {
   time: { title: 'When', cell: ({ blockTimestamp }) => <Time at={blockTimestamp} /> },
   what: { title: 'What', cell: ({ type }) => activityText(type) },
-  of: { title: 'Of', cell: (row) => <Subjects row={row} /> },
+  of: { title: 'Of', cell: (row) => <Entities row={row} /> },
   who: { title: 'Who', cell: ({ wallet }) => (wallet === null ? '' : <Account address={wallet} />) },
   /** What the wallet paid with the fee or received without it; an amount that no wallet paid or received as it is. */
   flow: {

@@ -165,7 +165,7 @@ export const stillToClaim = (
   return isRecovered || rest < BigInt(hedgerCount) ? 0n : rest
 }
 
-/** The interval of a series that has enough points and not too many, by the age of its subject in seconds. */
+/** The interval of a series that has enough points and not too many, by the age of what it is about, in seconds. */
 export const intervalOf = (age: number): 'hour' | 'day' | 'week' => {
   if (age < 4 * 86_400) return 'hour'
   return age < 400 * 86_400 ? 'day' : 'week'

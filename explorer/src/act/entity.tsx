@@ -7,7 +7,7 @@ import { Amount } from '../parts/values.tsx'
 import { isAddress } from '../text/address.ts'
 import { isId } from '../text/input.ts'
 import { chainText, conditionText, termsText } from '../text/terms.ts'
-import { type ActionName, actions, type Subject } from './actions.ts'
+import { type ActionName, actions, type EntityKind } from './actions.ts'
 import { type EventRow, eventLabel, type Owned, ownLabel } from './labels.ts'
 
 /** A request, as far as its failure is concerned. */
@@ -40,10 +40,10 @@ export const useEventOf = (chainId: string, id: string): Found => {
 }
 
 /** An event in words, with what can still be bought of it. */
-export const EventSubject = ({ event }: { readonly event: EventRow }) => {
+export const EventOfAction = ({ event }: { readonly event: EventRow }) => {
   const [word, tone] = stateOf(event, event.stats?.triggered)
   return (
-    <section class="card subject" aria-label="The event">
+    <section class="card entity" aria-label="The event">
       <p>
         <Link href={`/event/${event.chainId}/${event.id}`}>
           <strong>{conditionText(event)}</strong>
@@ -63,10 +63,10 @@ export const EventSubject = ({ event }: { readonly event: EventRow }) => {
   )
 }
 
-type OwnSubjectProps = { readonly kind: 'position' | 'deposit'; readonly chainId: string; readonly id: string }
+type OwnEntityProps = { readonly kind: 'position' | 'deposit'; readonly chainId: string; readonly id: string }
 
 /** A position or a deposit, and the event that it belongs to, in words. */
-export const OwnSubject = ({ kind, chainId, id }: OwnSubjectProps) => {
+export const OwnEntity = ({ kind, chainId, id }: OwnEntityProps) => {
   const enabled = isId(id) && isId(chainId)
   const params = { chainId, ids: id, include: 'event' } as never
   const positions = useApi('/v1/hedge/positions', params, { enabled: enabled && kind === 'position' })
@@ -79,7 +79,7 @@ export const OwnSubject = ({ kind, chainId, id }: OwnSubjectProps) => {
   const [row] = data.data
   if (row === undefined) return <Empty>This chain has no such {kind}.</Empty>
   return (
-    <section class="card subject" aria-label={`The ${kind}`}>
+    <section class="card entity" aria-label={`The ${kind}`}>
       <p>
         <Link href={`/${kind}/${chainId}/${id}`}>
           <strong>
@@ -108,18 +108,18 @@ const eventFilters: Readonly<Partial<Record<ActionName, Readonly<Record<string, 
 }
 
 /** Why there is nothing to choose from. */
-const nothing: Readonly<Record<Subject, string>> = {
+const nothing: Readonly<Record<EntityKind, string>> = {
   event: 'No event on this chain fits. You can type a number.',
   position: 'This wallet has no position on this chain that pays out. You can type a number.',
   deposit: 'This wallet has no deposit on this chain with something to claim. You can type a number.',
 }
 
 const filterOf = (action: ActionName, from: string): object | undefined => {
-  const { subject } = actions[action]
-  if (subject === undefined) return undefined
-  if (subject === 'event' && eventFilters[action]) return eventFilters[action]
+  const { entity } = actions[action]
+  if (entity === undefined) return undefined
+  if (entity === 'event' && eventFilters[action]) return eventFilters[action]
   if (!isAddress(from)) return undefined
-  return subject === 'event' ? { creator: from } : { wallet: from, claimable: 'true', include: 'event' }
+  return entity === 'event' ? { creator: from } : { wallet: from, claimable: 'true', include: 'event' }
 }
 
 type Offered = {
@@ -131,16 +131,16 @@ type Offered = {
 
 /** What an action can be about: events, or what the wallet has on a chain. */
 export const useOffered = (action: ActionName, chainId: string, from: string): Offered => {
-  const { subject } = actions[action]
+  const { entity } = actions[action]
   const filter = filterOf(action, from)
   const enabled = filter !== undefined && isId(chainId)
-  const path = `/v1/hedge/${subject ?? 'event'}s` as '/v1/hedge/events'
+  const path = `/v1/hedge/${entity ?? 'event'}s` as '/v1/hedge/events'
   const request = useApi(path, { ...filter, chainId, limit } as never, { enabled })
   const none = { choices: undefined, hint: undefined, request }
-  if (subject === undefined || !enabled || failedOf(request) !== null) return none
+  if (entity === undefined || !enabled || failedOf(request) !== null) return none
   const rows: readonly (EventRow | Owned)[] = (request.isPlaceholderData ? undefined : request.data?.data) ?? []
   if (rows.length === 0 && !request.isPlaceholderData && request.data !== undefined)
-    return { ...none, hint: nothing[subject] }
+    return { ...none, hint: nothing[entity] }
   const named = rows.map((row) => [`${row.id}`, 'eventId' in row ? ownLabel(row) : eventLabel(row)] as const)
   return { choices: Object.fromEntries(named), hint: undefined, request }
 }
