@@ -66,22 +66,33 @@ test('an upgrade stops nothing while the image of the version does not exist', (
   expect(stderr).toMatch(/docker image inspect fx:1\n$/)
 })
 
-/** An upgrade of two APIs and a worker. Docker fails at the call that contains `failing`. */
-const upgrade = (failing: string) => {
+/**
+ * An upgrade of two APIs and a worker. Docker fails at the call that contains `failing`. Containers in `ended` have ended,
+ * and those in `broken` are not healthy until they are replaced.
+ */
+const upgrade = (failing: string, { ended = '', broken = 'none' } = {}) => {
   // `timeout` runs programs and no functions, so docker is a program here.
   const docker = `#!/bin/sh
 echo "docker $*" >&2
 case "$*" in *"$FAILING"*) exit 1 ;;
-  "compose ps --quiet api") echo api1 && echo api2 ;;
+  "compose ps --all "*" api") echo "$ENDED" ;;
+  "compose ps --quiet api") cat apis ;;
+  "rm api"*) sed --in-place "/^$2$/d" apis ;;
+  "compose up "*" api") while [ "$(wc -l < apis)" -lt 2 ]; do echo x >> started; echo "api$((2 + $(wc -l < started)))" >> apis; done ;;
   "compose ps --quiet worker") echo worker1 ;;
+  "inspect "*"$BROKEN") echo unhealthy ;;
+  inspect*) echo healthy ;;
 esac
 `
   mkdirSync(join(folder, 'bin'), { recursive: true })
   writeFileSync(join(folder, 'bin/docker'), docker, { mode: 0o755 })
   writeFileSync(join(folder, '.env'), 'VERSION=2\n')
+  writeFileSync(join(folder, 'apis'), ended === '' ? 'api1\napi2\n' : 'api2\n')
+  writeFileSync(join(folder, 'started'), '')
+  const PATH = `${join(folder, 'bin')}:${process.env.PATH}`
   const { status, stderr } = spawnSync('bash', ['deploy/rolling-upgrade.sh', 'worker', 'api'], {
     cwd: folder,
-    env: { PATH: `${join(folder, 'bin')}:${process.env.PATH}`, FAILING: failing, BALANCER_SECONDS: '0' },
+    env: { PATH, FAILING: failing, ENDED: ended, BROKEN: broken, BALANCER_SECONDS: '0', READY_SECONDS: '90' },
     encoding: 'utf8',
   })
   const calls = stderr
@@ -91,23 +102,45 @@ esac
   return { status, stderr, calls }
 }
 
+const startOf = (service: string) =>
+  `compose up --detach --no-deps --no-recreate --no-build --wait --wait-timeout 120 ${service}`
+const readyIn = (api: string, seconds: number) =>
+  expect.stringMatching(new RegExp(`^exec --env HEALTH_URL=\\S+/readyz ${api} timeout ${seconds} .*health.sh`))
+const replaced = (container: string) => [`stop --time 30 ${container}`, `rm ${container}`]
+
 test('an upgrade replaces one container after the other, and waits until all APIs are ready', () => {
   const { status, calls } = upgrade('nothing')
-  const start = (service: string) =>
-    `compose up --detach --no-deps --no-recreate --no-build --wait --wait-timeout 120 ${service}`
-  const ready = (api: string) =>
-    expect.stringMatching(new RegExp(`^exec --env HEALTH_URL=\\S+/readyz ${api} .*health.sh`))
-  const replaced = (container: string) => [`stop --time 30 ${container}`, `rm ${container}`]
   expect(status).toBe(0)
   expect(calls).toEqual([
-    ...[...replaced('worker1'), start('worker')],
-    ...['api1', 'api2'].flatMap((api) => [...replaced(api), start('api'), ready('api1'), ready('api2')]),
+    ...[...replaced('worker1'), startOf('worker')],
+    ...[readyIn('api1', 5), readyIn('api2', 5)],
+    ...[...replaced('api1'), startOf('api'), readyIn('api2', 90), readyIn('api3', 90)],
+    ...[...replaced('api2'), startOf('api'), readyIn('api3', 90), readyIn('api4', 90)],
+  ])
+})
+
+test('an upgrade that is run again replaces what is not ready before what serves', () => {
+  const { status, calls } = upgrade('nothing', { broken: 'api2' })
+  expect(status).toBe(0)
+  expect(calls.slice(3)).toEqual([
+    readyIn('api1', 5),
+    ...[...replaced('api2'), startOf('api'), readyIn('api1', 90), readyIn('api3', 90)],
+    ...[...replaced('api1'), startOf('api'), readyIn('api3', 90), readyIn('api4', 90)],
+  ])
+})
+
+test('an upgrade that is run again starts a new container for one that ended before it stops what serves', () => {
+  const { status, calls } = upgrade('nothing', { ended: 'api1' })
+  expect(status).toBe(0)
+  expect(calls.slice(3)).toEqual([
+    ...[readyIn('api2', 5), 'rm api1', startOf('api'), readyIn('api2', 90), readyIn('api3', 90)],
+    ...[...replaced('api2'), startOf('api'), readyIn('api3', 90), readyIn('api4', 90)],
   ])
 })
 
 test.each([
   ['healthy', 'compose up', 'compose up', ''],
-  ['ready', 'exec', 'exec', 'api1 is not ready: run this script again when /status shows no lag\n'],
+  ['ready', 'exec', 'exec', 'api3 is not ready: run this script again when /status shows no lag\n'],
 ])('an upgrade ends at the first container that does not become %s', (_, failing, last, advice) => {
   const { status, stderr, calls } = upgrade(failing)
   expect(status).toBe(1)
@@ -117,9 +150,14 @@ test.each([
 })
 
 test('an upgrade whose containers cannot be listed ends, and is no upgrade of none', () => {
-  expect(upgrade('ps --quiet worker')).toMatchObject({ status: 1, calls: [] })
-  const { status, calls } = upgrade('ps --quiet api')
-  expect([status, calls.length]).toEqual([1, 3])
+  for (const [list, calls] of [
+    ['ps --quiet worker', 0],
+    ['ps --quiet api', 3],
+    ['ps --all', 0],
+  ] as const) {
+    const found = upgrade(list)
+    expect([found.status, found.calls.length], list).toEqual([1, calls])
+  }
 })
 
 /** A rebuild on databases of chain 56 that is complete at once. Docker fails at the call that contains `failing`. */
