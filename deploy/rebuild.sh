@@ -2,7 +2,7 @@
 # Builds the index again in a second database of the same server, while the service uses the first one, and switches to
 # it, with VERSION of .env:
 #   deploy/rebuild.sh fx_next
-# It can be ended and started again until it prints "switches". The first database stays as it is then.
+# It can be ended and started again. Until it prints that it switches, the first database stays as it is.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # Each container reads the secrets as its own user; the mode of the folder keeps other accounts out.
@@ -17,9 +17,10 @@ current=$(sed --regexp-extended 's|.*/([^/?]+)(\?.*)?$|\1|' $secrets/database_ur
 . deploy/version.sh
 psql() { docker compose exec -T postgres psql --username fx --set ON_ERROR_STOP=1 --quiet --tuples-only --no-align "$@"; }
 # Runs a command of the new version on the new database. JOBS_PREFIX keeps its jobs apart from those of the service.
+jobs=fx-rebuild-$name
 on_next() {
   docker compose run --no-deps --volume "$PWD/$next:/run/next:ro" --env DATABASE_URL_FILE=/run/next \
-    --env JOBS_PREFIX="fx-$name" "$@"
+    --env JOBS_PREFIX="$jobs" "$@"
 }
 # The URL of a secret with the new database in it.
 in_next() { sed --regexp-extended "s|/[^/?]+(\?.*)?\$|/$name\1|" "$1"; }
@@ -60,9 +61,16 @@ echo "compares the new index with the chains"
 on_next --rm worker audit
 
 echo "switches: no worker runs until the end; the APIs answer from the first database"
+history=$(psql --command "SELECT epoch FROM change_counter" "$current")
+# Once the new database continues the history of the first one, only it may send webhooks.
 give_up() {
-  docker compose start worker
-  echo "nothing was switched; the service runs on the first database" >&2
+  carried=$(psql --command "SELECT count(*) FROM feed_epochs WHERE epoch = '$history'" "$name") || carried=unknown
+  if [ "$carried" = 0 ]; then
+    docker compose start worker
+    echo "nothing was switched; the service runs on the first database" >&2
+  else
+    echo "start no worker, and run this script again: $name may have the webhooks of $current" >&2
+  fi
 }
 trap give_up EXIT
 trap 'exit 1' HUP INT TERM
@@ -71,13 +79,15 @@ docker compose stop worker
 held=$(psql --command "SELECT string_agg(format('(%s, %s)', chain_id, block_number), ', ') FROM cursors" "$current")
 missing="SELECT count(*) FROM (VALUES $held) AS held (chain_id, number) LEFT JOIN cursors USING (chain_id)
   WHERE coalesce(cursors.block_number, -1) < held.number"
-until [ "$(psql --command "$missing" "$name")" = 0 ]; do
+deadline=$((SECONDS + ${SWITCH_SECONDS:-120}))
+until left=$(psql --command "$missing" "$name") && [ "$left" = 0 ]; do
   is_running
+  [ $SECONDS -lt $deadline ] || { echo "the new worker does not reach the blocks of the first one: $held" >&2; exit 1; }
   sleep 1
 done
 docker stop --time 30 "fx-rebuild-$name" >/dev/null
-on_next --rm --env PREVIOUS_DATABASE_URL_FILE=/run/secrets/database_url worker carry
 trap '' HUP INT TERM
+on_next --rm --env PREVIOUS_DATABASE_URL_FILE=/run/secrets/database_url worker carry
 go_on() {
   cat >&2 <<END
 $name has everything, and the switch is not complete. Start no worker on the database $current. Make sure that the URLs
@@ -96,7 +106,7 @@ rm $next
 trap - HUP INT TERM
 docker compose up --detach --no-deps --force-recreate --no-build --wait --wait-timeout 120 worker
 # The jobs of the new database's worker. Those of the service have another prefix.
-docker compose exec -T redis sh -c "redis-cli --scan --pattern 'fx-$name:*' | tr '\\n' '\\0' | xargs -0 -r redis-cli unlink" >/dev/null
+docker compose exec -T redis sh -c "redis-cli --scan --pattern '$jobs:*' | tr '\\n' '\\0' | xargs -0 -r redis-cli unlink" >/dev/null
 # One container after the other.
 deploy/rolling-upgrade.sh
 trap - EXIT

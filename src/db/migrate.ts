@@ -1,8 +1,9 @@
 import { drizzle } from 'drizzle-orm/node-postgres'
 import { migrate as apply } from 'drizzle-orm/node-postgres/migrator'
-import { Client } from 'pg'
+import type { Client } from 'pg'
 import { OperatorError } from '../lib/errors.ts'
 import type { Logger } from '../lib/observe/log.ts'
+import { openPatient } from './patient-client.ts'
 import { adviceOf, faultText, hasState, isOutOfReach } from './refusals.ts'
 import { migrationsFolder, migrationsOf, readApplied, versionFault } from './versions.ts'
 
@@ -83,8 +84,7 @@ export const migrate = async (options: {
 }): Promise<void> => {
   const { databaseUrl, log, folder = migrationsFolder } = options
   const { lockWithinMs = LOCK_WITHIN_MS, tableWithinMs = TABLE_WITHIN_MS } = options
-  const client = new Client({ connectionString: databaseUrl, connectionTimeoutMillis: 5_000 })
-  await client.connect().catch((cause: unknown) => {
+  const client = await openPatient(databaseUrl).catch((cause: unknown) => {
     throw new OperatorError(`no database to migrate (${faultText(cause)}): ${adviceOf(cause)}`, { cause })
   })
   const handle = drizzle(client)

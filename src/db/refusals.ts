@@ -25,6 +25,7 @@ const refusals: readonly (readonly [prefix: string, advice: string])[] = [
   ['53', "PostgreSQL lacks memory or disk: check the server's log"],
   ['55000', 'the database accepts no connections: ALTER DATABASE … ALLOW_CONNECTIONS true'],
   ['57P04', 'the database was dropped: restore it, or run migrate on a new one'],
+  ['57014', 'PostgreSQL ended the statement: it took longer than statement_timeout, or an operator cancelled it'],
   ['57', 'PostgreSQL is stopping, starting, or ended the statement: check its log'],
   [CARRIED, 'webhooks and keys are in the database that `carry` copied them to: set DATABASE_URL to that one'],
   ['58', "PostgreSQL cannot read or write its files: check the server's log"],

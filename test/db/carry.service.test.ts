@@ -281,7 +281,56 @@ test('receivers get what they lack, once, and numbers, versions and cursors keep
   const insert = `INSERT INTO calibrations (model, pairs) VALUES (1, '{}') RETURNING version`
   expect(await rowsOf(rebuilt.database, insert)).toEqual([{ version: '3' }])
 
-  await expect(carry(urls())).rejects.toThrow('this was done before')
+  const done = await contents(rebuilt)
+  await rowsOf(previous.database, 'DROP FUNCTION refuse_carried CASCADE')
+  expect(await carry(urls())).toBeNull()
+  expect(await contents(rebuilt)).toEqual(done)
+  await expect(rowsOf(previous.database, 'DELETE FROM api_keys')).rejects.toMatchObject({ message: /MV001/ })
+  await rowsOf(previous.database, 'UPDATE change_counter SET last = last + 1')
+  await expect(carry(urls())).rejects.toThrow('the previous database has changed since it was carried over')
+})
+
+test('when the previous database is lost last, everything is in the rebuilt one, and a second run completes it', async () => {
+  const [before, after] = [await createTestDatabase(), await createTestDatabase()]
+  onTestFinished(async () => {
+    await Promise.all([before, after].map((store) => store.close()))
+  })
+  const database = openDatabase(after.url)
+  onTestFinished(() => database.close())
+  await rowsOf(database, "INSERT INTO change_counter (one, last, before, epoch) VALUES (1, 0, 0, 'another')")
+  // Ends the other session as the last thing before the commit.
+  await rowsOf(
+    database,
+    `CREATE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      PERFORM pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${new URL(before.url).pathname.slice(1)}';
+      RETURN NULL; END $$;
+    CREATE CONSTRAINT TRIGGER lose AFTER INSERT ON feed_epochs DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION lose()`,
+  )
+  const given = { previous: before.url, rebuilt: after.url }
+  await expect(carry(given)).rejects.toThrow(
+    /^the rebuilt database has everything, .* run this again before any worker/,
+  )
+  expect(await rowsOf(database, "SELECT epoch FROM feed_epochs WHERE epoch = ''")).toHaveLength(1)
+  expect(await carry(given)).toBeNull()
+})
+
+test('roles with time-outs migrate and carry all the same', async () => {
+  const [before, after] = [await createTestDatabase(), await createTestDatabase()]
+  onTestFinished(async () => {
+    await Promise.all([before, after].map((store) => store.close()))
+  })
+  const timeouts = 'statement_timeout%3D300%20-c%20idle_in_transaction_session_timeout%3D300'
+  const [previous, next] = [before, after].map(({ url }) => `${url}?options=-c%20${timeouts}`)
+  const database = openDatabase(after.url)
+  onTestFinished(() => database.close())
+  await rowsOf(database, "INSERT INTO change_counter (one, last, before, epoch) VALUES (1, 0, 0, 'another')")
+  await rowsOf(
+    database,
+    `CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.6); RETURN NULL; END $$;
+    CREATE TRIGGER wait AFTER INSERT ON feed_epochs FOR EACH STATEMENT EXECUTE FUNCTION wait()`,
+  )
+  expect(await carry({ previous: previous ?? '', rebuilt: next ?? '' })).not.toBeNull()
 })
 
 test('tables without a row are carried too, and their numbers begin with 1', async () => {

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, beforeEach, expect, test } from 'vitest'
 
 const folder = mkdtempSync(join(tmpdir(), 'fx-rebuild-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -10,8 +10,13 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 for (const script of ['rebuild.sh', 'rolling-upgrade.sh', 'version.sh'])
   cpSync(join('deploy', script), join(folder, 'deploy', script))
 mkdirSync(join(folder, 'deploy/secrets'))
-for (const secret of ['database_url', 'api_database_url'])
-  writeFileSync(join(folder, 'deploy/secrets', secret), 'postgres://fx:password@postgres:5432/fx_next?sslmode=disable')
+beforeEach(() => {
+  for (const secret of ['database_url', 'api_database_url'])
+    writeFileSync(
+      join(folder, 'deploy/secrets', secret),
+      'postgres://fx:password@postgres:5432/fx_next?sslmode=disable',
+    )
+})
 
 /** Docker is a function that fails: what is not refused ends there. */
 const run = (command: string, env: NodeJS.ProcessEnv) => {
@@ -160,26 +165,37 @@ test('an upgrade whose containers cannot be listed ends, and is no upgrade of no
   }
 })
 
-/** A rebuild on databases of chain 56 that is complete at once. Docker fails at the call that contains `failing`. */
-const rebuildUntil = (failing: string, chains = '8453,56') => {
+/**
+ * A rebuild on databases of chain 56 that is complete at once, and gets SIGTERM while the data moves, which has no effect.
+ * Docker fails at the call that contains `failing`.
+ * `carried`: how many times the new database has the history of the first one. `missing`: chains that it lacks blocks of.
+ */
+const rebuildUntil = (failing: string, { chains = '8453,56', carried = '0', missing = '0' } = {}) => {
   const script = `docker() {
     echo "docker $*" >&2
     case $* in *"$FAILING"*) return 1 ;;
       *"string_agg(chain_id::text, ' ') FROM cursors fx_next") echo 56 ;;
       *printenv*) echo "$CHAINS" ;;
-      *"SELECT count(*) FROM (VALUES"*) echo 0 ;;
+      *"SELECT count(*) FROM (VALUES"*) echo "$MISSING" ;;
+      *"SELECT epoch FROM change_counter fx_next") echo before ;;
+      *"feed_epochs WHERE epoch = 'before' fx_third") echo "$CARRIED" ;;
+      "ps --quiet --filter"*) echo running ;;
+      *"worker carry") kill -TERM $$ ;;
     esac
   }; export -f docker; bash deploy/rebuild.sh fx_third`
   const { status, stderr } = spawnSync('bash', ['-c', script], {
     cwd: folder,
-    env: { PATH: process.env.PATH, VERSION: '1', CHAINS: chains, FAILING: failing },
+    env: {
+      PATH: process.env.PATH,
+      ...{ VERSION: '1', CHAINS: chains, FAILING: failing, CARRIED: carried, MISSING: missing, SWITCH_SECONDS: '0' },
+    },
     encoding: 'utf8',
   })
   return { status, stderr }
 }
 
 test('a rebuild that fails starts the workers again, or after the switch of the data prints what is left to do', () => {
-  const other = rebuildUntil('createdb', '8453')
+  const other = rebuildUntil('createdb', { chains: '8453' })
   expect(other).toEqual({ status: 2, stderr: expect.stringContaining('has chain 56, which CHAINS lacks') })
   for (const failing of ['stop worker', 'stop --time 30', 'worker carry']) {
     const { status, stderr } = rebuildUntil(failing)
@@ -191,4 +207,21 @@ test('a rebuild that fails starts the workers again, or after the switch of the 
   expect(stderr).not.toContain('start worker')
   expect(stderr).toMatch(/fx_third has everything, .*\n {2}deploy\/rolling-upgrade.sh\n$/s)
   expect(readFileSync(join(folder, 'deploy/secrets/database_url'), 'utf8')).toContain('/fx_third?')
+})
+
+test('a rebuild whose data may have moved starts no worker on the first database', () => {
+  for (const carried of ['1', '']) {
+    const { status, stderr } = rebuildUntil('worker carry', { carried })
+    expect(status).toBe(1)
+    expect(stderr).not.toContain('start worker')
+    expect(stderr).toMatch(/start no worker, and run this script again: fx_third may have the webhooks of fx_next\n$/)
+  }
+})
+
+test('a rebuild whose new worker does not catch up starts the workers again', () => {
+  const { status, stderr } = rebuildUntil('nothing', { missing: '1' })
+  expect(status).toBe(1)
+  expect(stderr).toMatch(
+    /the new worker does not reach the blocks .*docker compose start worker\nnothing was switched; /s,
+  )
 })

@@ -1,9 +1,10 @@
 import { sql } from 'drizzle-orm'
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
-import { Client } from 'pg'
+import type { Client } from 'pg'
 import { OperatorError } from '../../lib/errors.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import { lockRefreshQueue } from '../index/work/refresh-queue.ts'
+import { openPatient } from '../patient-client.ts'
 import type { Handle } from '../pool.ts'
 import { adviceOf, faultText, isOutOfReach } from '../refusals.ts'
 import { feedEpochs } from '../schema/feed.ts'
@@ -45,16 +46,21 @@ const counterOf = async (handle: Handle): Promise<Counter> => {
   return row ?? { last: 0, epoch: '' }
 }
 
-/** Throws an OperatorError when the two databases are one, or the work was done before. */
-const requireOther = async (rebuilt: Handle, before: Counter): Promise<void> => {
+/**
+ * Whether the rebuilt database has everything already, from an earlier run. Throws an OperatorError when the two databases
+ * are one, or when the previous one was written to since that run.
+ */
+const isCarried = async (rebuilt: Handle, before: Counter): Promise<boolean> => {
   if ((await counterOf(rebuilt)).epoch === before.epoch)
     throw new OperatorError(
       'both databases have the same history: DATABASE_URL is the rebuilt one, PREVIOUS_DATABASE_URL the other',
     )
-  if ((await rebuilt.$count(feedEpochs, sql`${feedEpochs.epoch} = ${before.epoch}`)) > 0)
+  const [carried] = await rebuilt.select().from(feedEpochs).where(sql`${feedEpochs.epoch} = ${before.epoch}`)
+  if (carried !== undefined && carried.last !== before.last)
     throw new OperatorError(
-      'this was done before: the rebuilt database continues the history of the previous one. If that run failed, drop the rebuilt database, and build it again',
+      'the previous database has changed since it was carried over: drop the rebuilt database, and build it again',
     )
+  return carried !== undefined
 }
 
 /** The last block of each chain in the previous database. Throws an OperatorError when the rebuilt one is behind. */
@@ -113,7 +119,7 @@ const carryRollbacks = async (databases: Databases, chainIds: Iterable<ChainId>)
 type Count = 'keys' | 'endpoints' | 'deliveries' | 'calibrations' | 'settlements' | 'events' | 'reversals' | 'news'
 type Carried = Readonly<Record<Count, number>>
 
-const carryAll = async (databases: Databases, onProgress: (line: string) => void): Promise<Carried> => {
+const carryAll = async (databases: Databases, onProgress: (line: string) => void): Promise<Carried | null> => {
   const { previous, rebuilt } = databases
   for (const [handle, name] of [
     [previous, 'previous'],
@@ -121,7 +127,7 @@ const carryAll = async (databases: Databases, onProgress: (line: string) => void
   ] as const)
     await requireStopped(handle, name)
   const before = await counterOf(previous)
-  await requireOther(rebuilt, before)
+  if (await isCarried(rebuilt, before)) return null
   const reached = await reachedBlocks(databases)
   // Steps and rollbacks take the same lock.
   for (const chainId of reached.keys()) await lockRefreshQueue(rebuilt, chainId)
@@ -150,26 +156,24 @@ const carryAll = async (databases: Databases, onProgress: (line: string) => void
 }
 
 const open = async (url: string, name: string, variable: string): Promise<Client> => {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: 10_000, keepAlive: true })
-  // A connection that breaks fails its query; without a listener the event would end the process.
-  client.on('error', () => {})
-  await client.connect().catch((cause: unknown) => {
+  return openPatient(url).catch((cause: unknown) => {
     const advice = adviceOf(cause).replaceAll('DATABASE_URL', variable)
     throw new OperatorError(`the ${name} database is out of reach (${faultText(cause)}): ${advice}`, { cause })
   })
-  return client
 }
 
 /**
  * Carries what no chain has from the previous to the rebuilt database, in one transaction. The previous one stays as it
- * is, and refuses changes of what was carried from then on. No worker may run on either. Throws an OperatorError with
- * advice when something is not ready, which changes nothing.
+ * is, and refuses changes of what was carried from then on. No worker may run on either. Returns null when an earlier run
+ * has carried everything. Throws an OperatorError with advice when something is not ready, which changes nothing, and
+ * when the previous database was lost after the rebuilt one has everything: run it again then.
  */
 export const carry = async (
   urls: { readonly previous: string; readonly rebuilt: string },
   onProgress: (line: string) => void = () => {},
-): Promise<Carried> => {
+): Promise<Carried | null> => {
   const clients: Client[] = []
+  let hasAll = false
   try {
     const from = await open(urls.previous, 'previous', 'PREVIOUS_DATABASE_URL')
     clients.push(from)
@@ -187,13 +191,18 @@ export const carry = async (
       async (previous) => {
         await refuseChanges(previous)
         // The previous database is committed last: it refuses changes only when the rebuilt one has all before them.
-        return within(to, (rebuilt) => carryAll({ from, to, previous, rebuilt }, onProgress))
+        const carried = await within(to, (rebuilt) => carryAll({ from, to, previous, rebuilt }, onProgress))
+        hasAll = true
+        return carried
       },
       { isolationLevel: 'repeatable read' },
     )
   } catch (cause) {
     if (cause instanceof OperatorError || !isOutOfReach(cause)) throw cause
-    throw new OperatorError(`nothing was carried over (${faultText(cause)}): ${adviceOf(cause)}`, { cause })
+    const done = hasAll
+      ? 'the rebuilt database has everything, and the previous one does not refuse changes yet: run this again before any worker'
+      : 'nothing was carried over'
+    throw new OperatorError(`${done} (${faultText(cause)}): ${adviceOf(cause)}`, { cause })
   } finally {
     for (const client of clients) await client.end().catch(() => {})
   }

@@ -20,6 +20,15 @@ export const carryFaults: Faults = {
       ['  await rebuilt.delete(calibrations)\n', ''],
       ['  const messages = await copyTable(databases, deliveries)\n', '  const messages = 0\n'],
       ['  await carryNumbers(databases)\n', ''],
+      ['carried !== undefined && carried.last !== before.last', 'false'],
+      ['        hasAll = true\n', ''],
+    ],
+  },
+  'src/db/patient-client.ts': {
+    tests,
+    faults: [
+      ['SET statement_timeout = 0; ', ''],
+      ['SET idle_in_transaction_session_timeout = 0; ', ''],
     ],
   },
   'src/db/carry/refuse-changes.ts': {

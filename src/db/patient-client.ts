@@ -1,0 +1,21 @@
+import { Client } from 'pg'
+
+/**
+ * Connects for work that may take long: without the time-outs of statements and of idle transactions that its role may
+ * have. A lost server is noticed on both sides.
+ */
+export const openPatient = async (url: string): Promise<Client> => {
+  const client = new Client({
+    connectionString: url,
+    connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+  })
+  // A connection that breaks fails its query; without a listener the event would end the process.
+  client.on('error', () => {})
+  await client.connect()
+  await client.query(
+    'SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET client_connection_check_interval = 500',
+  )
+  return client
+}
