@@ -51,7 +51,7 @@ test('a preflight of any page is answered, and is not counted', async () => {
   for (const _ of [1, 2]) {
     const { statusCode, headers } = await app.inject({ method: 'OPTIONS', url: '/v1/tx/broadcast', headers: page })
     expect([statusCode, headers['access-control-allow-methods'], headers['access-control-allow-origin']]).toEqual([
-      ...[204, 'GET, HEAD, POST', '*'],
+      ...[204, 'GET, HEAD, POST, DELETE', '*'],
     ])
   }
   expect(await ask('/v1/chains')).toBe(200)

@@ -1,4 +1,4 @@
-import { type Address, zeroAddress } from 'viem'
+import { type Address, getAddress, numberToHex, zeroAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { priceOf } from '../../src/plans/draft/price.ts'
 import type { Intent } from '../../src/plans/draft/request-body.ts'
@@ -127,6 +127,18 @@ describe('a price by the formula', () => {
 })
 
 describe('the token of a price', () => {
+  test('of a node that names another one each time is not known, after one repeat, and none of them is learned', async () => {
+    let named = 0
+    const getEventPaymentToken = (): Address => {
+      named += 1
+      return getAddress(numberToHex(1_000 + named, { size: 20 }))
+    }
+    const world = opened({ views: { ...views, getEventPaymentToken }, calls: takes(300n) })
+    const tokens = createEventTokens(new Map([[world.chain.chainId, world.chain]]))
+    expect((await priced('deposit', world, {}, tokens)).price).toBeNull()
+    expect([named, tokens.known(8453, 5n)]).toEqual([2, undefined])
+  })
+
   const both = { balances: { [USDC_AT]: 40n, [DAI_AT]: 70n } }
 
   test.each([

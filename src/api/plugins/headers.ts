@@ -59,7 +59,7 @@ export const headers = fp(async (app) => {
 export const preflights: FastifyPluginAsync = async (app) => {
   await app.register(fastifyCors, {
     origin: '*',
-    methods: ['GET', 'HEAD', 'POST'],
+    methods: ['GET', 'HEAD', 'POST', 'DELETE'],
     exposedHeaders: exposed,
     maxAge: 86_400,
     // An OPTIONS request that is not a preflight gets the same response, and not the plugin's own text.

@@ -118,10 +118,10 @@ export const seriesRoutes: CachedRoutes<{
             return { rows, freshness, meta: { nextCursor: null, asOf: [] } }
           })
         }
-        const { rows, meta, freshness } = await answer()
+        const { rows, meta, freshness, isPast } = await answer()
         // A figure that is not known yet can become known.
         const isKnown = rows.every((row) => Object.values(row).every((value) => value !== null))
-        const isLasting = request.query.to !== undefined && isKnown && (await areFinal(sources.finality, meta.to))
+        const isLasting = isPast && isKnown && (await areFinal(sources.finality, meta.to))
         reply.headers({ ...freshnessHeaders(freshness), 'cache-control': isLasting ? PAST : REVALIDATE })
         return { data: rows, meta }
       },

@@ -65,7 +65,7 @@ export const priceOf = async (situation: Situation, action: CallAction): Promise
   const body = argumentsOf(situation)
   const step = actionStep(name, action, { ...body, maxCost: MAX_UINT256, deadline: MAX_UINT256 }, deployment)
   const { entity } = step
-  const attempt = async (tokens: readonly Address[]): Promise<Priced> => {
+  const attempt = async (tokens: readonly Address[], isRepeat = false): Promise<Priced> => {
     const approvals = tokens.flatMap((token): Step[] =>
       [MAX_UINT256, 0n, MAX_UINT256].map((amount) => approval('approve', token, amount, deployment)),
     )
@@ -87,12 +87,14 @@ export const priceOf = async (situation: Situation, action: CallAction): Promise
     )
     const facts = factsOf(entity, outcomes.facts)
     const eventId = eventOf(facts)
-    if (eventId !== null && facts.paymentToken !== undefined)
+    if (eventId !== null && facts.paymentToken !== undefined && tokens.includes(facts.paymentToken))
       eventTokens.learn(deployment.chainId, eventId, facts.paymentToken)
     const result = rehearsal?.steps.at(-1)
-    const token = tokenOf(facts, body, result, deployment)
-    // The token of an event may be none of the configured ones.
-    if (token !== undefined && !tokens.includes(token)) return attempt([...tokens, token])
+    const named = tokenOf(facts, body, result, deployment)
+    const isPriced = named !== undefined && tokens.includes(named)
+    // The token of an event may be none of the configured ones. A node that names another one each time has no price.
+    if (named !== undefined && !isPriced && !isRepeat) return attempt([...tokens, named], true)
+    const token = isPriced ? named : undefined
     const nth = token === undefined ? -1 : tokens.indexOf(token)
     const change = result?.ok === true && token !== undefined ? (result.changes.get(token) ?? 0n) : null
     // A wallet that gains tokens by spending them is the protocol, or the token misbehaves.

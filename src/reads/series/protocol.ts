@@ -91,6 +91,5 @@ export const protocolSeries = async (
       await breathe()
     }
   }
-  const blocks = [...ends].map(([chainId, { block }]) => ({ chainId, block }))
-  return answer(query, rows, first ?? 0n, blocks)
+  return answer(sources, query, rows, first ?? 0n, ends)
 }

@@ -1,13 +1,13 @@
 import type { Address } from 'viem'
 import type { Block } from '../../chain/rpc/requests.ts'
-import { invalidField, notFound, unavailable } from '../../lib/errors.ts'
+import { invalidField, notFound } from '../../lib/errors.ts'
 import { max } from '../../lib/fixed.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import type { Moment } from '../../protocol/fields/request-fields.ts'
 import type { Fold } from '../../protocol/history/fold.ts'
 import { foldsAt } from '../../protocol/history/history.ts'
 import type { Token } from '../../protocol/tokens.ts'
-import { blockFields, type Freshness } from '../freshness/freshness.ts'
+import { blockFields, type Freshness, indexedBlock, indexFreshness, isStale } from '../freshness/freshness.ts'
 import { blockAt, isFuture } from '../history/block-at.ts'
 import { type PastEvent, pastEvent, withNodes } from '../history/past.ts'
 import type { ListSources } from '../lists/sources.ts'
@@ -27,24 +27,37 @@ export type SeriesQuery = {
 /** The sources of series. */
 export type SeriesSources = ListSources & Pick<ReadSources, 'queries'>
 
-export type Series = { readonly rows: readonly Point[]; readonly meta: SeriesMeta; readonly freshness: Freshness }
+/** `isPast`: whether it ends at a moment of the past on every chain, and not at the present. */
+export type Series = {
+  readonly rows: readonly Point[]
+  readonly meta: SeriesMeta
+  readonly freshness: Freshness
+  readonly isPast: boolean
+}
 
-/** The last block of a series, and its last second: that of `to`, which may be after the block. */
-type End = { readonly block: Block; readonly second: bigint }
+/**
+ * The last block of a series, and its last second: that of `to`, which may be after the block. `lagSeconds` is that of the
+ * index when it ends at the present, and null when it ends in the past.
+ */
+type End = { readonly block: Block; readonly second: bigint; readonly lagSeconds: number | null }
 
 /** The end of a series: `to`, or the newest indexed block without it and for a time in the future. */
-const endOf = async (sources: ListSources, chainId: ChainId, to: Moment | undefined): Promise<End> => {
+const endOf = async (sources: SeriesSources, chainId: ChainId, to: Moment | undefined): Promise<End> => {
   const now = Date.now()
-  const { tip } = await sources.history.around(chainId, { block: 0n })
-  if (tip === null) throw unavailable(`chain ${chainId} is not indexed yet`)
+  const { block: tip, lagSeconds } = await indexedBlock(sources.queries, chainId)
   if (to === undefined || ('seconds' in to && isFuture(to.seconds, tip, now)))
-    return { block: tip, second: tip.timestamp }
+    return { block: tip, second: tip.timestamp, lagSeconds }
   const block = await blockAt(sources, chainId, to, { field: 'to', now })
-  return { block, second: 'seconds' in to ? to.seconds : block.timestamp }
+  return { block, second: 'seconds' in to ? to.seconds : block.timestamp, lagSeconds: null }
 }
 
 /** The first second of a series that `from` asks for. Throws `validation_error` when it is after the last one. */
-const startOf = async (sources: ListSources, chainId: ChainId, from: Moment, { second }: End): Promise<bigint> => {
+const startOf = async (
+  sources: ListSources,
+  chainId: ChainId,
+  from: Moment,
+  { second }: Pick<End, 'second'>,
+): Promise<bigint> => {
   const first = 'block' in from ? (await blockAt(sources, chainId, from, { field: 'from' })).timestamp : from.seconds
   if (first > second) throw invalidField('from', 'expected a moment before to, and before the newest indexed block')
   return first
@@ -52,7 +65,7 @@ const startOf = async (sources: ListSources, chainId: ChainId, from: Moment, { s
 
 /** The end of the series of each chain. */
 export const endsOf = async (
-  sources: ListSources,
+  sources: SeriesSources,
   chainIds: readonly ChainId[],
   to: Moment | undefined,
 ): Promise<ReadonlyMap<ChainId, End>> =>
@@ -94,60 +107,64 @@ export const figuresOf = <Of>(figures: Figures<Of>, { metric }: SeriesQuery, sta
 
 /** Makes the series of an event or of one of its deposits. */
 const seriesOfEvent = async <Of>(
-  sources: ListSources,
-  asked: { readonly event: PastEvent; readonly from: bigint; readonly to: bigint; readonly query: SeriesQuery },
+  sources: SeriesSources,
+  asked: { readonly event: PastEvent; readonly from: bigint; readonly end: End; readonly query: SeriesQuery },
   figures: Figures<Of>,
   stateOf: (fold: Fold, time: bigint) => Of | null,
 ): Promise<Series> => {
-  const { event, from, to, query } = asked
-  const { history, block, fact, seen } = event
+  const { event, from, end, query } = asked
+  const { history, fact, seen } = event
   const { chainId } = fact
   const token = await tokenOf(sources, chainId, seen.paymentToken)
   const rows: Point[] = []
-  for (const { fold, time } of foldsAt(history, timesIn(event, query.interval, from, to))) {
+  for (const { fold, time } of foldsAt(history, timesIn(event, query.interval, from, end.second))) {
     const state = stateOf(fold, time)
     if (state !== null) rows.push({ chainId, ...token, time: Number(time), ...figuresOf(figures, query, state) })
   }
-  return answer(query, rows, from, [{ chainId, block }])
+  return answer(sources, query, rows, from, new Map([[chainId, end]]))
 }
 
 export const answer = (
+  { maxLagSeconds }: Pick<SeriesSources, 'maxLagSeconds'>,
   { interval = 'day' }: SeriesQuery,
   rows: readonly Point[],
   from: bigint,
-  to: readonly { readonly chainId: ChainId; readonly block: Block }[],
+  ends: ReadonlyMap<ChainId, End>,
 ): Series => {
-  const [only, ...others] = to
   const meta = {
     interval,
     from: Number(from),
-    to: to.map(({ chainId, block }) => ({ chainId, ...blockFields(block) })),
+    to: [...ends].map(([chainId, { block }]) => ({ chainId, ...blockFields(block) })),
     points: rows.length,
   }
-  const block = others.length === 0 ? only?.block : undefined
-  return { rows, meta, freshness: { source: 'database', stale: false, ...(block && { block }) } }
+  const all = [...ends.values()]
+  const lags = all.map(({ lagSeconds }) => lagSeconds)
+  const isPast = lags.every((lag) => lag === null)
+  const isBehind = lags.some((lag) => lag !== null && isStale(lag, maxLagSeconds))
+  const blocks = all.map(({ block }) => block)
+  return { rows, meta, isPast, freshness: indexFreshness(blocks, lags, isBehind) }
 }
 
 /** The event of a series, its first and its last second. Throws `not_found` for an event that did not exist at the end. */
 const eventOf = async (
-  sources: ListSources,
+  sources: SeriesSources,
   chainId: ChainId,
   id: bigint,
   { from, to }: SeriesQuery,
   missing: string,
-): Promise<{ readonly event: PastEvent; readonly from: bigint; readonly to: bigint }> => {
+): Promise<{ readonly event: PastEvent; readonly from: bigint; readonly end: End }> => {
   const end = await endOf(sources, chainId, to)
   const { block } = end
   const event = await withNodes(() => pastEvent(sources, chainId, block, id))
   if (event === null || event.fact.blockNumber > block.number) throw notFound(missing)
   const created = event.fact.blockTimestamp
   const first = from === undefined ? created : await startOf(sources, chainId, from, end)
-  return { event, from: max(first, created), to: end.second }
+  return { event, from: max(first, created), end }
 }
 
 /** Reads the series of an event. Throws as `blockAt` does, and `not_found`. */
 export const eventSeries = async (
-  sources: ListSources,
+  sources: SeriesSources,
   { chainId, id }: { readonly chainId: ChainId; readonly id: number },
   query: SeriesQuery,
 ): Promise<Series> => {

@@ -14,7 +14,16 @@ import { chainsOf } from '../lists/resource.ts'
 import type { ListSources } from '../lists/sources.ts'
 import { addHoldings, type KindHolding, walletFigures } from './figures.ts'
 import type { Point } from './records.ts'
-import { answer, endsOf, figuresOf, type Series, type SeriesQuery, startOfAll, tokenOf } from './series.ts'
+import {
+  answer,
+  endsOf,
+  figuresOf,
+  type Series,
+  type SeriesQuery,
+  type SeriesSources,
+  startOfAll,
+  tokenOf,
+} from './series.ts'
 import { atMostPoints, type Interval, timesOf } from './times.ts'
 
 /** Most events of a wallet whose past one series reads, and most figures that it is made of. */
@@ -91,7 +100,7 @@ const linesOf = async (
 
 /** Reads the series of a wallet, one for each chain and token. Throws as `blockAt` does. */
 export const walletSeries = async (
-  sources: ListSources,
+  sources: SeriesSources,
   { addr: wallet }: { readonly addr: Address },
   query: SeriesQuery & { readonly interval?: Interval | undefined; readonly chainId?: readonly ChainId[] | undefined },
 ): Promise<Series> => {
@@ -121,8 +130,7 @@ export const walletSeries = async (
       rows.push({ chainId, ...token, time: Number(time), ...figuresOf(walletFigures, query, sums) })
     atMostPoints(rows)
   }
-  const to = [...blocks].map(([chainId, block]) => ({ chainId, block }))
-  return answer(query, rows, entities.length === 0 ? asked : from, to)
+  return answer(sources, query, rows, entities.length === 0 ? asked : from, ends)
 }
 
 /** Above the time of every block. */

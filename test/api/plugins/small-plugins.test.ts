@@ -78,7 +78,7 @@ test('every response has the standard headers, and preflights are answered', asy
   const preflight = await app.inject({ method: 'OPTIONS', url: '/page', headers: asked })
   expect([preflight.statusCode, preflight.headers]).toMatchObject([
     204,
-    { 'access-control-allow-methods': 'GET, HEAD, POST', 'access-control-max-age': '86400' },
+    { 'access-control-allow-methods': 'GET, HEAD, POST, DELETE', 'access-control-max-age': '86400' },
   ])
   expect((await app.inject({ method: 'OPTIONS', url: '/page' })).statusCode).toBe(204)
 })

@@ -23,7 +23,7 @@ export const pluginFaults: Faults = {
       ["  vary: 'accept, accept-encoding',\n", ''],
       ["crossOriginResourcePolicy: { policy: 'cross-origin' }", "crossOriginResourcePolicy: { policy: 'same-origin' }"],
       ['    xXssProtection: false,\n', ''],
-      ["    methods: ['GET', 'HEAD', 'POST'],\n", ''],
+      ["    methods: ['GET', 'HEAD', 'POST', 'DELETE'],\n", ''],
       ['maxAge: 86_400', 'maxAge: 8_640'],
       ['strictPreflight: false', 'strictPreflight: true'],
       ['X-Index-Lag, X-Transaction', 'X-Index-Lag'],

@@ -97,7 +97,7 @@ export const historyFaults: Faults = {
   'src/api/routes/series.ts': {
     tests: series,
     faults: [
-      ['undefined && isKnown &&', 'undefined &&'],
+      ['isPast && isKnown &&', 'undefined &&'],
       ['isLasting ? PAST : REVALIDATE', 'REVALIDATE'],
     ],
   },

@@ -231,7 +231,12 @@ export const plansFaults: Faults = {
       ['if (facts.paymentToken !== undefined) return facts.paymentToken', ''],
       ['([, change]) => change < 0n', '([, change]) => change > 0n'],
       ['[MAX_UINT256, 0n, MAX_UINT256]', '[MAX_UINT256, MAX_UINT256, MAX_UINT256]'],
-      ['if (token !== undefined && !tokens.includes(token)) return attempt([...tokens, token])', ''],
+      ['if (named !== undefined && !isPriced && !isRepeat) return attempt([...tokens, named], true)', ''],
+      [
+        ' && !isRepeat) return attempt([...tokens, named], true)',
+        ') return attempt([...tokens, named], named.length < 9)',
+      ],
+      [' && tokens.includes(facts.paymentToken))', ')'],
       ['change === null || change > 0n ? null : -change', 'change === null ? null : -change'],
       ['exact: spent !== null', 'exact: true'],
       ['allowance: held?.allowance ?? null', 'allowance: held?.balance ?? null'],
