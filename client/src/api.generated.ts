@@ -4701,6 +4701,17 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description CSV only: a reorg removed blocks since the cursor was made */
+        reorged: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                Link: components["headers"]["Link"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description The body is larger than 16384 bytes */
         body_larger_than_16384: {
             headers: {
@@ -4840,6 +4851,8 @@ export interface components {
         "X-Stale": string;
         /** @description How far the index is behind the chain, in seconds; the greatest lag for responses of several chains */
         "X-Index-Lag": bigint;
+        /** @description CSV of activity whose older logs are still being read, or that no node has: the chains and the first blocks from which it is complete, as `meta.completeFrom` of JSON has them. Absent when it is complete */
+        "X-Complete-From": string;
         /** @description `reverted` when the transaction of `afterTx` reverted, also on a 304 and on errors; otherwise absent */
         "X-Transaction": string;
         /** @description Changes when the returned data changes, and not with every block. Until then, `If-None-Match` with this value returns a 304 */

@@ -128,7 +128,7 @@ test('a list without rows is the line with its columns', async () => {
 
 test('rows are named by their ids as in JSON', async () => {
   const ids = async (query: string) => csvRows((await inject(`/hedge/events?${query}`)).payload).map(({ id }) => id)
-  expect(await ids('chainId=8453&ids=2,1,999,3,4&format=csv')).toEqual(['2', '1', '3', '4'])
+  expect(await ids('chainId=8453&ids=2,1,3,4&format=csv')).toEqual(['2', '1', '3', '4'])
   const { statusCode, headers } = await inject('/hedge/events?chainId=8453&ids=1&limit=5&format=csv')
   expect([statusCode, headers['content-type']]).toEqual([400, 'application/json; charset=utf-8'])
 })
@@ -279,6 +279,24 @@ test('a client that leaves ends the reads', async () => {
     },
   )
   expect(reads).toBe(2)
+})
+
+test('what only JSON can show is refused, and not left out', async () => {
+  const refused = async (query: string) => {
+    const { statusCode, body } = await api.app.inject(`/v1/hedge/positions?chainId=8453&format=csv&${query}`)
+    return [statusCode, JSON.parse(body).error?.details?.[0]?.path]
+  }
+  expect(await refused('count=true')).toEqual([400, 'count'])
+  expect(await refused('ids=1,999999')).toEqual([400, 'ids'])
+  expect((await inject('/hedge/positions?chainId=8453&format=csv&count=false')).statusCode).toBe(200)
+})
+
+test('a stream that `Accept` chooses has no limit', async () => {
+  for (const feed of ['/v1/changes', '/v1/hedge/settlements']) {
+    const url = `${feed}?since=now&limit=3`
+    const { statusCode, body } = await api.app.inject({ url, headers: { accept: 'text/event-stream' } })
+    expect([statusCode, JSON.parse(body).error.details[0].path], feed).toEqual([400, 'limit'])
+  }
 })
 
 test('each page of a CSV answer counts as a request', async () => {

@@ -225,6 +225,8 @@ test('an integrator pauses and resumes an endpoint, with its dead messages or wi
   const failing = { failure: 'status 500', failingSince: new Date(now), state: 'disabled' } as const
   await database.run((handle) => changeEndpoint(handle, id, failing))
   expect((await send('GET', `/${id}`, ama)).data).toMatchObject({ ...failing, failingSince: now / 1_000 })
+  const refused = await send('POST', `/${id}/resume`, ama, { leaveDead: true })
+  expect([refused.status, refused.error?.details?.[0]?.path]).toEqual([400, 'leaveDead'])
   const resumed = await send('POST', `/${id}/resume?leaveDead=true`, ama)
   expect(resumed.data).toMatchObject({ id, state: 'active', failure: null, failingSince: null })
   expect((await states()).sort()).toEqual(['dead', 'waiting'])

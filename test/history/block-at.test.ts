@@ -9,14 +9,16 @@ const block = (number: bigint) => ({ number, hash: `0x${number}` as const, times
 const [low, high, tip] = [block(20n), block(60n), block(90n)]
 
 /** Sources whose nodes have the blocks that `has` selects; null: no node is in reach. */
-const sourcesOf = (has: ((number: bigint) => boolean) | null) => {
+const sourcesOf = (has: ((number: bigint) => boolean) | null, ofNext?: bigint) => {
   const asked: bigint[] = []
   const chain = {
     send: async ({ outcome: { params } }: { outcome: { params: [string] } }) => {
       if (has === null) throw unavailable('no node is in reach')
       const number = BigInt(params[0])
       asked.push(number)
-      return { outcome: { ok: true, value: has(number) ? block(number) : null } }
+      const timestamp = number > tip.number ? ofNext : undefined
+      const found = { ...block(number), ...(timestamp !== undefined && { timestamp }) }
+      return { outcome: { ok: true, value: has(number) ? found : null } }
     },
   }
   const history = {
@@ -33,8 +35,15 @@ const all = () => true
 /** Ten seconds after the newest indexed block. */
 const now = Number(tip.timestamp + 10n) * 1_000
 
-const read = async (has: Parameters<typeof sourcesOf>[0], moment: Moment, field = 'at', at = now) => {
-  const { asked, sources } = sourcesOf(has)
+const read = async (
+  has: Parameters<typeof sourcesOf>[0],
+  moment: Moment,
+  field = 'at',
+  at = now,
+  /** The time of blocks after the newest indexed one. */
+  ofNext?: bigint,
+) => {
+  const { asked, sources } = sourcesOf(has, ofNext)
   const found = await blockAt(sources, 8453, moment, { field, now: at }).then(
     ({ number }) => number,
     ({ code, message, details }) => [code, details?.[0]?.path ?? null, details?.[0]?.message ?? message],
@@ -61,6 +70,16 @@ describe('the block of a number', () => {
 })
 
 describe('the block of a time', () => {
+  test('is the newest indexed one only when the block after it is of a later second', async () => {
+    const at = { seconds: tip.timestamp }
+    expect(await read(all, at)).toEqual({ found: 90n, asked: [91n] })
+    const isTip = (number: bigint) => number <= tip.number
+    expect((await read(isTip, at)).found).toBe(90n)
+    const refused = ['service_unavailable', null, expect.stringContaining('does not have all blocks')]
+    expect((await read(all, at, 'at', now, tip.timestamp)).found).toEqual(refused)
+    expect((await read(null, at)).found).toEqual(['service_unavailable', null, 'no node is in reach'])
+  })
+
   test.each([
     [1_000n, 0n],
     [1_009n, 0n],
@@ -73,7 +92,7 @@ describe('the block of a time', () => {
     const { found, asked } = await read(all, { seconds })
     expect(found).toBe(number)
     // Nodes are asked only for blocks between those with logs.
-    expect(asked.filter((each) => each >= (number < 60n ? 60n : 90n))).toEqual([])
+    expect(asked.filter((each) => each >= (number < 60n ? 60n : 90n) && each <= tip.number)).toEqual([])
   })
   test('is not replaced by an earlier one while no node is in reach or has it, and is a 503', async () => {
     expect((await read(null, { seconds: 1_405n })).found).toEqual(['service_unavailable', null, 'no node is in reach'])

@@ -43,7 +43,8 @@ const streamed = ['/v1/hedge/settlements?since=now', '/v1/changes/stream?since=n
 const ENDPOINTS = Number(process.env.SOAK_ENDPOINTS ?? 100)
 
 /**
- * The targets for the second half of the time. The heap after a collection may grow by 4 % of its median or 1 MiB.
+ * The targets for the second half of the time. The heap after a collection, without compiled code, may grow by 4 %
+ * of its median or 1 MiB.
  * Resident memory may grow by 8 % or 16 MiB, because the runtime decides when it returns memory. Handles, sockets and
  * connections to the database may grow by 3, files by none.
  */

@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest, preValidationHookHandler } from 'fastify'
 import { MAX_ROWS } from '../../db/queries/listings.ts'
-import { ServiceError } from '../../lib/errors.ts'
+import { invalidField, ServiceError } from '../../lib/errors.ts'
+import type { ChainId } from '../../protocol/chains.ts'
 import { type Freshness, freshnessHeaders } from '../../reads/freshness/freshness.ts'
 import { MAX_CSV_ROWS } from '../../reads/lists/query.ts'
 import { prefersCsv } from '../accept.ts'
@@ -13,11 +14,16 @@ import type { Table } from './columns.ts'
 
 /** The part of a query that selects a page, and the rest of it that matters here. */
 type PageQuery = { readonly limit?: number | undefined; readonly cursor?: string | undefined }
-type CsvQuery = PageQuery & { readonly ids?: readonly number[] | undefined }
+type CsvQuery = PageQuery & { readonly ids?: readonly number[] | undefined; readonly count?: boolean | undefined }
 
 type Page = {
   readonly rows: readonly object[]
-  readonly meta: { readonly nextCursor: string | null; readonly asOf: readonly { readonly reorgedSince: boolean }[] }
+  readonly meta: {
+    readonly nextCursor: string | null
+    readonly asOf: readonly { readonly reorgedSince: boolean }[]
+    readonly missing?: readonly number[] | undefined
+    readonly completeFrom?: readonly { readonly chainId: ChainId; readonly blockNumber: number }[] | undefined
+  }
   readonly freshness: Freshness
 }
 
@@ -57,6 +63,15 @@ const withoutCause = (fault: unknown): unknown => (fault instanceof ServiceError
 /** Whether a reorg removed blocks that the page is as of. */
 const isReorged = ({ meta }: Page): boolean => meta.asOf.some(({ reorgedSince }) => reorgedSince)
 
+/** Throws where JSON would tell in `meta` what CSV has no place for. */
+const requireWhole = (page: Page): void => {
+  const [id] = page.meta.missing ?? []
+  if (id !== undefined)
+    throw invalidField('ids', `${id} does not exist: leave it out, or take JSON, which lists such ids in meta.missing`)
+  if (isReorged(page))
+    throw new ServiceError('conflict', 'a reorg removed blocks that the rows before are as of: begin without cursor')
+}
+
 /** Creates the CSV answers of lists. */
 export const createCsvAnswers = ({ capacity, limit, pageRows = MAX_ROWS }: Deps) => {
   /** The header, and the lines of each page. All pages are as of the block of the first one. */
@@ -72,7 +87,7 @@ export const createCsvAnswers = ({ capacity, limit, pageRows = MAX_ROWS }: Deps)
       page = await next({ cursor, limit: Math.min(pageRows, most - written) }).catch((fault: unknown) => {
         throw withoutCause(fault)
       })
-      if (isReorged(page) && !isReorged(first)) throw new Error('a reorg removed blocks that the answer is as of')
+      if (isReorged(page)) throw new Error('a reorg removed blocks that the answer is as of')
     }
   }
 
@@ -80,7 +95,8 @@ export const createCsvAnswers = ({ capacity, limit, pageRows = MAX_ROWS }: Deps)
     /**
      * Sends a list page by page, as fast as the client reads it: up to `limit` rows. A failure of the first page is an
      * ordinary error. One of a later page ends the connection, so that no client takes a part for the whole, and so does
-     * a reorg in between. Each page counts as a request. Throws as `take` of the capacity does.
+     * a reorg in between. Each page counts as a request. Throws `validation_error` for what only JSON can show, `conflict`
+     * when a reorg removed blocks since `cursor` was made, and as `take` of the capacity does.
      */
     async send(
       request: FastifyRequest<{ Querystring: CsvQuery }>,
@@ -88,17 +104,21 @@ export const createCsvAnswers = ({ capacity, limit, pageRows = MAX_ROWS }: Deps)
       table: Table,
       read: ReadPage,
     ): Promise<FastifyReply> {
-      const { ids, cursor, limit: most = MAX_CSV_ROWS } = request.query
+      const { ids, cursor, count, limit: most = MAX_CSV_ROWS } = request.query
+      if (count === true) throw invalidField('count', 'expected no value: CSV has no place for the number of rows')
       const address = addressOf(request)
       onResponseEnd(reply.raw, capacity.take(address))
       // A list of ids is one page, and takes no limit.
       const first = await read({ cursor, limit: ids === undefined ? Math.min(pageRows, most) : request.query.limit })
+      requireWhole(first)
+      const from = first.meta.completeFrom?.map((it) => `${it.chainId}=${it.blockNumber}`).join(', ')
       const next: ReadPage = async (query) => {
         await limit?.count(address, 'incr')
         return read(query)
       }
       reply.headers({
         ...freshnessHeaders(first.freshness),
+        ...(from !== undefined && { 'x-complete-from': from }),
         ...(first.rows.length >= most && linkHeader(request.url, first.meta.nextCursor)),
         'content-type': 'text/csv; charset=utf-8; header=present',
         'content-disposition': `attachment; filename="${fileNameOf(table, request.url)}.csv"`,

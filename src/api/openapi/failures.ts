@@ -76,6 +76,11 @@ export const failures = {
     'Two secrets are in use already',
     'two secrets sign until 2026-11-25T10:00:00.000Z, and the older one would end: rotate after that, or at once with endPrevious=true',
   ),
+  reorged: failure(
+    'conflict',
+    'CSV only: a reorg removed blocks since the cursor was made',
+    'a reorg removed blocks that the rows before are as of: begin without cursor',
+  ),
   conflict: failure(
     'conflict',
     'The transaction would revert, and the request asks not to send it then',

@@ -94,6 +94,11 @@ export const headers = {
     'How far the index is behind the chain, in seconds; the greatest lag for responses of several chains',
     '1',
   ),
+  'X-Complete-From': text(
+    'CSV of activity whose older logs are still being read, or that no node has: the chains and the first blocks from which it is complete, as `meta.completeFrom` of JSON has them. Absent when it is complete',
+    '8453=41200300',
+    '^\\d+=\\d+(, \\d+=\\d+)*$',
+  ),
   'X-Transaction': text(
     '`reverted` when the transaction of `afterTx` reverted, also on a 304 and on errors; otherwise absent',
     'reverted',

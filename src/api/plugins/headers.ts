@@ -7,7 +7,8 @@ import helmet, { type HelmetOptions } from 'helmet'
 
 /** The headers that pages of other origins may read. */
 const exposed = [
-  'X-Request-Id, X-Data-Source, X-Block-Number, X-Block-Hash, X-Block-Timestamp, X-Stale, X-Index-Lag, X-Transaction',
+  'X-Request-Id, X-Data-Source, X-Block-Number, X-Block-Hash, X-Block-Timestamp, X-Stale, X-Index-Lag',
+  'X-Complete-From, X-Transaction',
   'ETag, Server-Timing, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Link',
 ].join(', ')
 

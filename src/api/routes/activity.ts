@@ -20,7 +20,8 @@ const operation: Operation = {
   summary: 'List activity',
   description:
     'Returns what happened, one row for each log of the protocol, newest first by default. Paginate with `meta.nextCursor`: the pages contain every row that existed at the first page exactly once, and none of a later block.',
-  headers: listHeaderNames,
+  headers: [...listHeaderNames, 'X-Complete-From'],
+  failures: ['reorged'],
   csv: () => table,
 }
 
@@ -47,7 +48,8 @@ export const activityRoutes: CachedRoutes<{ readonly sources: ListSources; reado
       const meta = { ...page.meta, ...reverted }
       const link = linkHeader(request.url, meta.nextCursor)
       reply.headers({ ...freshnessHeaders(page.freshness), ...link, 'cache-control': REVALIDATE })
-      cache.tag(request, reply, page.freshness, LAG_MAX_AGE_MS)
+      // Logs that fill a gap can be of none of its wallets and events.
+      if (page.meta.completeFrom === undefined) cache.tag(request, reply, page.freshness, LAG_MAX_AGE_MS)
       return reply.type('application/json; charset=utf-8').send(JSON.stringify({ data: page.rows, meta }))
     },
   )

@@ -19,7 +19,7 @@ import { isStream } from '../accept.ts'
 import { clientOf } from '../client.ts'
 import { type Operation, route } from '../operation.ts'
 import type { changeStream } from '../streams/changes.ts'
-import { openStream, resumedFrom } from '../streams/open.ts'
+import { openStream, requireNoLimit, resumedFrom } from '../streams/open.ts'
 import type { Streams } from '../streams/shared.ts'
 
 const about: Operation = {
@@ -82,7 +82,10 @@ export const changeRoutes: FastifyPluginAsync<{
     async (request, reply) => {
       const { query, headers } = request
       reply.header('cache-control', 'no-store')
-      if (isStream(headers.accept)) return sendStream(request, reply)
+      if (isStream(headers.accept)) {
+        requireNoLimit(request)
+        return sendStream(request, reply)
+      }
       if (query.lastEventId !== undefined) throw noLastEventId()
       return turns.page(clientOf(request), () => changesPage(sources, query.since, filterOf(query), query.limit))
     },

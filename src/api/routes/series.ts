@@ -100,7 +100,7 @@ export const seriesRoutes: CachedRoutes<{
     const operation: Operation = {
       ...{ tag, summary, description: DESCRIPTION },
       ...(missing && { missing }),
-      headers: [...freshnessHeaderNames, 'Cache-Control', 'Vary', 'Server-Timing'],
+      headers: [...freshnessHeaderNames, 'X-Index-Lag', 'Cache-Control', 'Vary', 'Server-Timing'],
       csv: () => csvTable,
     }
     app.get<{ Querystring: Query }>(

@@ -26,7 +26,7 @@ import { clientOf } from '../client.ts'
 import { type Operation, route } from '../operation.ts'
 import { type CachedRoutes, LAG_MAX_AGE_MS, REVALIDATE } from '../response-cache/cache.ts'
 import { markReverted } from '../reverted.ts'
-import { openStream, resumedFrom } from '../streams/open.ts'
+import { openStream, requireNoLimit, resumedFrom } from '../streams/open.ts'
 import type { Streams } from '../streams/shared.ts'
 
 const operation: Operation = {
@@ -116,6 +116,7 @@ export const settlementRoutes: CachedRoutes<{
       const { chainIds, wallets } = filterOf(query)
       if (isStream(headers.accept)) {
         if (wallets !== undefined) throw invalidField('wallet', 'expected no value: streams do not have this filter')
+        requireNoLimit(request)
         return sendStream(request, reply)
       }
       if (query.lastEventId !== undefined) throw noLastEventId()

@@ -1,4 +1,4 @@
-import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest, preHandlerHookHandler } from 'fastify'
 import { z } from 'zod'
 import { findApiKey } from '../../db/api-keys.ts'
 import type { Database } from '../../db/pool.ts'
@@ -12,7 +12,7 @@ import {
 } from '../../db/webhooks/endpoints.ts'
 import { resumeEndpoint } from '../../db/webhooks/resume.ts'
 import { hashApiKey } from '../../identity/api-keys.ts'
-import { notFound, OperatorError, ServiceError, unauthorized, unavailable } from '../../lib/errors.ts'
+import { invalidField, notFound, OperatorError, ServiceError, unauthorized, unavailable } from '../../lib/errors.ts'
 import { choice, Flag } from '../../reads/lists/query.ts'
 import { requirePublic } from '../../webhooks/address.ts'
 import { NewWebhook, subscriptionOf } from '../../webhooks/new-webhook.ts'
@@ -67,6 +67,12 @@ const NO_ENDPOINT = 'the key has no webhook endpoint with this id'
 
 const aboutOne = (summary: string, description: string, more: Partial<Operation> = {}): Operation =>
   about(summary, description, { missing: () => NO_ENDPOINT, ...more })
+
+/** For operations without a body: their options are parameters of the query. */
+const refuseBody: preHandlerHookHandler = ({ body }, _, done) => {
+  const [field] = Object.keys(Object(body ?? {}))
+  done(field === undefined ? undefined : invalidField(field, 'expected no body: options are parameters of the query'))
+}
 
 type Options = {
   readonly selfService: SelfService | null
@@ -246,6 +252,7 @@ export const webhookRoutes: FastifyPluginAsync<Options> = async (app, { selfServ
     const { schema, config } = route(operation, envelope(data), { params: OneEndpoint, ...input })
     app.route({
       ...{ method, url: `/webhooks/:id${path}`, schema, config, compress: false },
+      preHandler: refuseBody,
       handler: async (request, reply) => ({ data: await run(await calledOne<never>(request, reply)) }),
     })
   }

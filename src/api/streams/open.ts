@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { invalidField } from '../../lib/errors.ts'
 import { addressOf, onResponseEnd } from '../client.ts'
 import type { StreamStart, Streams } from './shared.ts'
 
@@ -43,4 +44,10 @@ export const resumedFrom = <C>(
   const header = headers['last-event-id']
   if (typeof header === 'string' && header !== '') return { cursor: parse(header), name: 'Last-Event-ID' }
   return lastEventId === undefined ? null : { cursor: lastEventId, name: 'lastEventId' }
+}
+
+/** Throws `validation_error` when a request for a stream, by its `Accept`, has the size of a page. */
+export const requireNoLimit = ({ url }: FastifyRequest): void => {
+  if (new URLSearchParams(url.split('?')[1]).has('limit'))
+    throw invalidField('limit', 'expected no value: streams have no pages')
 }

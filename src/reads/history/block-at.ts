@@ -82,7 +82,13 @@ export const blockAt = async (
     )
   if (seconds > tip.timestamp)
     throw unavailable(`chain ${chainId} has no later block than ${timeText(tip.timestamp)} in the index yet`)
-  if (seconds === tip.timestamp) return tip
+  if (seconds === tip.timestamp) {
+    // Blocks may share a second.
+    const next = await headerOf(sources, chainId, tip.number + 1n)
+    if (next !== null && next.timestamp <= seconds)
+      throw unavailable(`the index does not have all blocks of chain ${chainId} of ${timeText(seconds)} yet`)
+    return tip
+  }
   const low = before ?? required(await headerOf(sources, chainId, 0n))
   if (low.timestamp > seconds)
     throw invalidField(field, `expected a time from ${timeText(low.timestamp)} on, when chain ${chainId} began`)

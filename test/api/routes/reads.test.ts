@@ -3,7 +3,7 @@ import { readRoutes } from '../../../src/api/routes/reads.ts'
 import { unavailable } from '../../../src/lib/errors.ts'
 import { blockAt } from '../../support/fake-changes.ts'
 import { seedDeployment, walletOf } from '../../support/seed-index.ts'
-import { fakeTurns, fakeWaits, openCache, openRoutes } from './route-app.ts'
+import { fakeTurns, fakeWaits, indexedQueries, openCache, openRoutes } from './route-app.ts'
 
 /* Single reads over fake chains, and lists of ids over a fake index, which is at block 50 of both chains. */
 
@@ -48,7 +48,7 @@ const open = async (options: Options = {}) => {
     maxLagSeconds: 60,
     chains: new Map([8453, 56].map((chainId) => [chainId, chainOf(chainId)])),
     queries: {
-      indexed: async () => blockAt(50),
+      ...indexedQueries,
       event: async () => ({}),
       idsByEvent: {
         async position(chainId: number, _: bigint, page: { readonly after: bigint | null; readonly limit: number }) {

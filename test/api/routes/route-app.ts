@@ -57,7 +57,10 @@ export const openCache = async (app: FastifyInstance) => {
 }
 
 /** The database's queries of the newest indexed block: block 50 of each chain. */
-export const indexedQueries = { indexed: async () => blockAt(50) }
+export const indexedQueries = {
+  indexed: async () => blockAt(50),
+  reached: async (chainId: number) => reachedAt(chainId, 50),
+}
 
 type Waited = Awaited<ReturnType<typeof openCache>>['index']
 

@@ -6,6 +6,9 @@ const now = Math.floor(Date.now() / 1_000)
 /** The newest block of an index that is an hour behind: it is final. */
 const tip = { number: 1_000n, hash: `0x${'1'.repeat(64)}`, timestamp: BigInt(now - 3_600) } as const
 
+/** A newer block that the index has too. */
+const later = { ...tip, number: 1_001n, timestamp: tip.timestamp + 5n }
+
 /** The headers of the totals of the protocol, read from an index whose worker saw a head `lag` seconds later. */
 const headersOf = async (to: string, lag: number) => {
   const heartbeat = { head: { number: 2_000n, timestamp: tip.timestamp + BigInt(lag) }, isQuiet: false, ageSeconds: 1 }
@@ -14,7 +17,7 @@ const headersOf = async (to: string, lag: number) => {
     const sources = {
       ...{ chains: new Map(), maxLagSeconds: 60 },
       queries: { reached: async () => ({ chainId: 8453, block: tip, heartbeat }) },
-      history: { around: async () => ({ tip, before: tip, after: null }) },
+      history: { around: async () => ({ tip: later, before: tip, after: null }) },
       lists: { totals: { daysUpTo: async () => [] } },
       finality: { isFinal: async (_: number, at: number) => at <= Number(tip.timestamp) },
     }

@@ -26,7 +26,7 @@ export const pluginFaults: Faults = {
       ["    methods: ['GET', 'HEAD', 'POST', 'DELETE'],\n", ''],
       ['maxAge: 86_400', 'maxAge: 8_640'],
       ['strictPreflight: false', 'strictPreflight: true'],
-      ['X-Index-Lag, X-Transaction', 'X-Index-Lag'],
+      ['X-Complete-From, X-Transaction', 'X-Complete-From'],
     ],
   },
   'src/api/plugins/timing.ts': {

@@ -97,7 +97,8 @@ export const historyFaults: Faults = {
   'src/api/routes/series.ts': {
     tests: series,
     faults: [
-      ['isPast && isKnown &&', 'undefined &&'],
+      ['isPast && isKnown', 'isPast'],
+      ['isPast && isKnown', 'isKnown'],
       ['isLasting ? PAST : REVALIDATE', 'REVALIDATE'],
     ],
   },
