@@ -63,7 +63,7 @@ const withoutCause = (fault: unknown): unknown => (fault instanceof ServiceError
 /** Whether a reorg removed blocks that the page is as of. */
 const isReorged = ({ meta }: Page): boolean => meta.asOf.some(({ reorgedSince }) => reorgedSince)
 
-/** Throws where JSON would tell in `meta` what CSV has no place for. */
+/** Throws for what JSON shows in `meta` and CSV has no place for. */
 const requireWhole = (page: Page): void => {
   const [id] = page.meta.missing ?? []
   if (id !== undefined)
