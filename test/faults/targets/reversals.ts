@@ -119,7 +119,7 @@ export const reversals: Target = {
           if (moment === 'during the rollback')
             await withoutSettlementWrites(client, async () => {
               await reorg()
-              const storing = '%UPDATE "settlements" AS settled SET block_number%'
+              const storing = '%UPDATE "settlements" SET block_number%'
               await untilWaiting(client, 'a worker that rolls settlements back', storing, WITHIN_MS)
               await poller.poll()
               await worker.kill()
