@@ -36,6 +36,7 @@ describe('the series of several chains', () => {
   const read = (times: Readonly<Record<number, bigint>>, from?: bigint) => {
     const tip = (chainId: number) => ({ ...blockOf(9n), timestamp: times[chainId] ?? 0n })
     const sources = {
+      chains: new Map(),
       queries: { reached: async (chainId: number) => ({ chainId, block: tip(chainId), heartbeat: null }) },
       lists: {
         totals: { daysUpTo: async () => [deposited(1, one, 7n)] },

@@ -468,12 +468,12 @@ describe('far behind the head', () => {
     expect(said()).toEqual(['catching up'])
     clock.now += 1_000
     expect(await step()).toMatchObject({ left: 'work', proven: null, head: fake.head() })
-    expect(ranges()).toEqual(['logs 0..9', 'logs 10..19', 'logs 20..29', 'logs 30..39', 'logs 40..44'])
+    expect(ranges()).toEqual(['logs 0..9', 'logs 10..19', 'logs 20..29', 'logs 30..39'])
     expect((await progress()).cursor).toEqual(fake.block(19n))
     clock.now += 1
     await step()
-    // Whether the anchor is final, and the head.
-    expect(fake.sent()).toEqual([['eth_getBlockByNumber'], polled()])
+    // Whether the anchor is final, the head, and the range that is prefetched next.
+    expect(fake.sent()).toEqual([['eth_getBlockByNumber'], polled(), ['logs 40..44']])
     for (const left of ['work', 'nothing']) expect(await step()).toMatchObject({ left })
     // Both ids at which each kind may begin.
     expect(fake.sent()).toEqual([['6 at 44']])

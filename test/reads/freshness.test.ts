@@ -1,6 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import type { Reached } from '../../src/db/changes/changes.ts'
 import type { Tip } from '../../src/db/queries/tips.ts'
+import { unavailable } from '../../src/lib/errors.ts'
 import type { ChainId } from '../../src/protocol/chains.ts'
 import {
   blockFields,
@@ -71,23 +72,29 @@ test('the error of an index that lags names the chain and the lag', () => {
   })
 })
 
-const heartbeat = { head: blockAt(100), stored: null, isQuiet: false, ageSeconds: 1, byLogs: true }
+const heartbeat = { head: blockAt(97), stored: null, isQuiet: false, ageSeconds: 1, byLogs: true }
 
-/** The indexed block and lag of an index at block 90. */
-const read = (seen: Reached['heartbeat']) =>
-  indexedBlock({ reached: async (chainId) => ({ chainId, block: blockAt(90), heartbeat: seen }) }, 8453)
+/** The indexed block and lag of an index at block 90, whose nodes are at block 100. */
+const read = (seen: Reached['heartbeat'], head: () => Promise<typeof block> = async () => blockAt(100)) => {
+  const queries = { reached: async (chainId: ChainId) => ({ chainId, block: blockAt(90), heartbeat: seen }) }
+  return indexedBlock({ chains: new Map([[8453, { head }]]), queries }, 8453)
+}
 
-test('an index lags behind what its worker saw', async () => {
-  expect(await read(heartbeat)).toEqual({ block: blockAt(90), lagSeconds: 10 })
-  expect(await read({ ...heartbeat, isQuiet: true })).toMatchObject({ lagSeconds: 0 })
-  expect(await read({ ...heartbeat, isQuiet: true, ageSeconds: 60 })).toMatchObject({ lagSeconds: 60 })
+test('an index lags behind the nodes, without the blocks that have no log of the protocol', async () => {
+  for (const seen of [null, heartbeat]) expect(await read(seen)).toEqual({ block: blockAt(90), lagSeconds: 10 })
+  expect(await read({ ...heartbeat, isQuiet: true })).toEqual({ block: blockAt(90), lagSeconds: 3 })
+  expect(await read({ ...heartbeat, isQuiet: true, head: blockAt(101) })).toMatchObject({ lagSeconds: 0 })
 })
 
-test('an index lags behind the clock before the first heartbeat of its worker', async () => {
+test('an index lags behind the clock while no node is in reach', async () => {
   vi.useFakeTimers({ toFake: ['Date'], now: 1_000_099_999 })
-  expect(await read(null)).toEqual({ block: blockAt(90), lagSeconds: 9 })
+  const none = () => Promise.reject(unavailable('no node answers'))
+  expect(await read(heartbeat, none)).toEqual({ block: blockAt(90), lagSeconds: 9 })
 })
 
-test('an index without a block is an error', async () => {
-  await expect(indexedBlock({ reached: async () => null }, 8453)).rejects.toThrow('chain 8453 is not indexed yet')
+test('an index without a block is an error, and so is one that is not about the nodes', async () => {
+  const queries = { reached: async () => null }
+  await expect(indexedBlock({ chains: new Map(), queries }, 8453)).rejects.toThrow('chain 8453 is not indexed yet')
+  const broken = () => Promise.reject(new TypeError('not expected'))
+  await expect(read(heartbeat, broken)).rejects.toThrow('not expected')
 })

@@ -54,7 +54,7 @@ const readIndex = async <K extends OfChain, V extends Views<K, V>>(
   maxLagSeconds: number,
 ): Promise<Answer<bigint[]>> => {
   const { queries } = sources
-  const { block, lagSeconds } = await indexedBlock(queries, key.chainId)
+  const { block, lagSeconds } = await indexedBlock(sources, key.chainId)
   if (lagSeconds > maxLagSeconds) throw laggingIndex(key.chainId, lagSeconds)
   const freshness = { source: 'database', block, stale: false, lagSeconds } as const
   const ids = await read(queries, key, page)

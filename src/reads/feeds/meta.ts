@@ -35,13 +35,13 @@ const AsOf = z.object(asOfFields)
  * chain is not indexed yet.
  */
 export const asOfChain = async (
-  sources: Pick<ReadSources, 'queries'> & { readonly changes: Changes },
+  sources: Pick<ReadSources, 'chains' | 'queries'> & { readonly changes: Changes },
   chainId: ChainId,
 ): Promise<z.output<typeof AsOf>> => {
   const progress = sources.changes.isCurrent([chainId]) ? sources.changes.reached(chainId) : undefined
   const { block, lagSeconds } =
     progress === undefined
-      ? await indexedBlock(sources.queries, chainId)
+      ? await indexedBlock(sources, chainId)
       : { block: progress.block, lagSeconds: lagOfReached(progress) ?? 0 }
   return { chainId, ...blockFields(block), lagSeconds }
 }

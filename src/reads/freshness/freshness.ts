@@ -1,9 +1,10 @@
+import type { Chain } from '../../chain/chain.ts'
 import type { Queries } from '../../db/queries/entities.ts'
 import type { Tip } from '../../db/queries/tips.ts'
 import type { StoredBlock } from '../../db/stored.ts'
-import { unavailable } from '../../lib/errors.ts'
+import { nullIfUnavailable, unavailable } from '../../lib/errors.ts'
 import type { ChainId } from '../../protocol/chains.ts'
-import { lagOfReached, secondsBehind } from '../lag/lag.ts'
+import { secondsBehind } from '../lag/lag.ts'
 
 /** The source of an answer, and the block that it is as of. */
 export type Freshness = {
@@ -65,16 +66,22 @@ export const refreshingOf = (tips: readonly Tip[]): ChainId[] =>
   tips.flatMap(({ chainId, isRefreshing }) => (isRefreshing ? chainId : []))
 
 /**
- * Reads the newest indexed block of a chain and its lag: behind what the worker last saw, or behind the clock before its
- * first heartbeat. Callers read rows after this, so the rows are at least as new as the block. Throws
- * `service_unavailable` when the chain is not indexed yet.
+ * Reads the newest indexed block of a chain and its lag: behind the newest block of the nodes, or behind the clock when
+ * no node is in reach. Blocks without a log of the protocol do not count. Throws `service_unavailable` when the chain is
+ * not indexed yet.
  */
-export const indexedBlock = async (queries: Pick<Queries, 'reached'>, chainId: ChainId) => {
-  const progress = await queries.reached(chainId)
+export const indexedBlock = async (
+  sources: { readonly chains: ReadonlyMap<ChainId, Pick<Chain, 'head'>>; readonly queries: Pick<Queries, 'reached'> },
+  chainId: ChainId,
+) => {
+  // Callers read rows after this, so the rows are at least as new as the block.
+  const reading = sources.chains.get(chainId)?.head().catch(nullIfUnavailable)
+  const [progress, head] = await Promise.all([sources.queries.reached(chainId), reading])
   if (progress === null) throw unavailable(`chain ${chainId} is not indexed yet`)
-  const { block } = progress
-  const now = { timestamp: BigInt(Math.floor(Date.now() / 1_000)) }
-  return { block, lagSeconds: lagOfReached(progress) ?? secondsBehind(block, now) }
+  const { block, heartbeat } = progress
+  const { timestamp } = head ?? { timestamp: BigInt(Math.floor(Date.now() / 1_000)) }
+  const covered = heartbeat?.isQuiet ? heartbeat.head : block
+  return { block, lagSeconds: secondsBehind(covered, { timestamp }) }
 }
 
 /** The error for an index whose lag exceeds `maxLagSeconds`. */

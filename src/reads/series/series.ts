@@ -44,7 +44,7 @@ type End = { readonly block: Block; readonly second: bigint; readonly lagSeconds
 /** The end of a series: `to`, or the newest indexed block without it and for a time in the future. */
 const endOf = async (sources: SeriesSources, chainId: ChainId, to: Moment | undefined): Promise<End> => {
   const now = Date.now()
-  const { block: tip, lagSeconds } = await indexedBlock(sources.queries, chainId)
+  const { block: tip, lagSeconds } = await indexedBlock(sources, chainId)
   if (to === undefined || ('seconds' in to && isFuture(to.seconds, tip, now)))
     return { block: tip, second: tip.timestamp, lagSeconds }
   const block = await blockAt(sources, chainId, to, { field: 'to', now })

@@ -15,7 +15,8 @@ const headersOf = async (to: string, lag: number) => {
   const app = await openRoutes(async (it) => {
     const { cache } = await openCache(it)
     const sources = {
-      ...{ chains: new Map(), maxLagSeconds: 60 },
+      maxLagSeconds: 60,
+      chains: new Map([[8453, { head: async () => heartbeat.head }]]),
       queries: { reached: async () => ({ chainId: 8453, block: tip, heartbeat }) },
       history: { around: async () => ({ tip: later, before: tip, after: null }) },
       lists: { totals: { daysUpTo: async () => [] } },

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { settlementRoutes } from '../../../src/api/routes/settlements.ts'
 import type { FeedSettlement } from '../../../src/db/queries/settlements.ts'
-import { reachedAt } from '../../support/fake-changes.ts'
+import { blockAt } from '../../support/fake-changes.ts'
 import { heldRows, listRow, listSources, tipOf } from '../../support/list-sources.ts'
 import { walletOf } from '../../support/seed-index.ts'
-import { fakeTurns, fakeWaits, openCache, openRoutes } from './route-app.ts'
+import { fakeTurns, fakeWaits, indexedQueries, openCache, openRoutes } from './route-app.ts'
 
 /* The settlements of some wallets, with what they can claim, over an index at block 50 of both chains. */
 
@@ -42,13 +42,11 @@ const open = async (items: readonly FeedSettlement[], heads: Readonly<Record<num
     const { index, cache } = await openCache(it)
     const fakes = fakeWaits(index)
     waited = fakes.waited
-    const chains = new Map([8453, 56].map((chainId) => [chainId, {}]))
-    const queries = {
-      reached: async (chainId: number) => reachedAt(chainId, 50, { lagSeconds: (heads[chainId] ?? 50) - 50 }),
-    }
+    const chainOf = (chainId: number) => ({ head: async () => blockAt(heads[chainId] ?? 50) })
+    const chains = new Map([8453, 56].map((chainId) => [chainId, chainOf(chainId)]))
     // The index of one chain is as old as its block.
     for (const chainId of [8453, 56]) index.outdated.add(chainId)
-    const sources = { changes: index.changes, settlements, queries, chains }
+    const sources = { changes: index.changes, settlements, queries: indexedQueries, chains }
     const streams = { latest: { close: () => {} }, finalized: { close: () => {} } }
     const options = { sources, lists: fake.sources, waits: fakes.waits, turns, cache, streams }
     await it.register(settlementRoutes, options as never)

@@ -39,8 +39,7 @@ const sourcesWith = ({ index = [], chain = [], known = true, exists = true, lag 
     queries: {
       reached: async (chainId: number) => {
         if (index === null) throw unavailable('the database is out of reach')
-        const head = { number: 99n, timestamp: indexBlock.timestamp + lag }
-        return { chainId, block: indexBlock, heartbeat: { head, stored: null, isQuiet: false, ageSeconds: 1 } }
+        return { chainId, block: indexBlock, heartbeat: null }
       },
       event: async () => (known ? {} : null),
       idsByEvent: { position: read },
@@ -51,6 +50,7 @@ const sourcesWith = ({ index = [], chain = [], known = true, exists = true, lag 
         8453,
         {
           deployment: seedDeployment(8453),
+          head: async () => ({ timestamp: indexBlock.timestamp + lag }),
           pinned: async (run: (block: typeof chainBlock) => unknown) => {
             if (chain === null) throw unavailable('no node is in reach')
             return run(chainBlock)

@@ -63,7 +63,9 @@ const sourcesWith = (options: Options = {}) => {
     return { chainId, block, heartbeat: { head, stored: null, isQuiet: false, ageSeconds: 1, byLogs: true } }
   }
   const sources = {
-    chains: new Map([8453, 56].map((chainId) => [chainId, {}])),
+    chains: new Map(
+      [8453, 56].map((chainId) => [chainId, { head: async () => progressOf(chainId, 13n)?.heartbeat.head }]),
+    ),
     changes: {
       isCurrent: (chainIds: readonly number[]) => called('isCurrent', isCurrent, ...chainIds),
       position: () => position,
