@@ -52,12 +52,7 @@ const endOf = async (sources: SeriesSources, chainId: ChainId, to: Moment | unde
 }
 
 /** The first second of a series that `from` asks for. Throws `validation_error` when it is after the last one. */
-const startOf = async (
-  sources: ListSources,
-  chainId: ChainId,
-  from: Moment,
-  { second }: Pick<End, 'second'>,
-): Promise<bigint> => {
+const startOf = async (sources: ListSources, chainId: ChainId, from: Moment, { second }: End): Promise<bigint> => {
   const first = 'block' in from ? (await blockAt(sources, chainId, from, { field: 'from' })).timestamp : from.seconds
   if (first > second) throw invalidField('from', 'expected a moment before to, and before the newest indexed block')
   return first
