@@ -6205,7 +6205,7 @@ export interface operations {
                 interval?: "hour" | "day" | "week" | "change";
                 /** @description The earliest moment; the creation when omitted. A block number (below 1,000,000,000), a time in Unix seconds, or an ISO 8601 time */
                 from?: string;
-                /** @description The latest moment; the newest indexed block when omitted or in the future. A block number (below 1,000,000,000), a time in Unix seconds, or an ISO 8601 time */
+                /** @description The latest moment; the newest indexed block when omitted, and for a time that is not before it. A block number (below 1,000,000,000), a time in Unix seconds, or an ISO 8601 time */
                 to?: string;
                 /** @description The format of the response; `csv` also with `Accept: text/csv`, and `json` by default */
                 format?: "json" | "csv";
@@ -6246,7 +6246,7 @@ export interface operations {
                 interval?: "hour" | "day" | "week" | "change";
                 /** @description The earliest moment; the creation when omitted. A block number (below 1,000,000,000), a time in Unix seconds, or an ISO 8601 time */
                 from?: string;
-                /** @description The latest moment; the newest indexed block when omitted or in the future. A block number (below 1,000,000,000), a time in Unix seconds, or an ISO 8601 time */
+                /** @description The latest moment; the newest indexed block when omitted, and for a time that is not before it. A block number (below 1,000,000,000), a time in Unix seconds, or an ISO 8601 time */
                 to?: string;
                 /** @description The format of the response; `csv` also with `Accept: text/csv`, and `json` by default */
                 format?: "json" | "csv";
@@ -6289,7 +6289,7 @@ export interface operations {
                 interval?: "hour" | "day" | "week";
                 /** @description The earliest moment; the creation when omitted. A block number (below 1,000,000,000), a time in Unix seconds, or an ISO 8601 time */
                 from?: string;
-                /** @description The latest moment; the newest indexed block when omitted or in the future. A block number (below 1,000,000,000), a time in Unix seconds, or an ISO 8601 time */
+                /** @description The latest moment; the newest indexed block when omitted, and for a time that is not before it. A block number (below 1,000,000,000), a time in Unix seconds, or an ISO 8601 time */
                 to?: string;
                 /** @description The format of the response; `csv` also with `Accept: text/csv`, and `json` by default */
                 format?: "json" | "csv";
@@ -6330,7 +6330,7 @@ export interface operations {
                 interval?: "day" | "week";
                 /** @description The earliest moment; the creation when omitted. A block number (below 1,000,000,000), a time in Unix seconds, or an ISO 8601 time */
                 from?: string;
-                /** @description The latest moment; the newest indexed block when omitted or in the future. A block number (below 1,000,000,000), a time in Unix seconds, or an ISO 8601 time */
+                /** @description The latest moment; the newest indexed block when omitted, and for a time that is not before it. A block number (below 1,000,000,000), a time in Unix seconds, or an ISO 8601 time */
                 to?: string;
                 /** @description The format of the response; `csv` also with `Accept: text/csv`, and `json` by default */
                 format?: "json" | "csv";

@@ -46,10 +46,6 @@ const search = async (
 /** A time as a text that an error shows. */
 const timeText = (seconds: bigint): string => new Date(Number(seconds) * 1_000).toISOString()
 
-/** Whether a time is later than the newest indexed block and than now (Unix milliseconds). */
-export const isFuture = (seconds: bigint, tip: Block, now: number): boolean =>
-  seconds > tip.timestamp && seconds * 1_000n > BigInt(now)
-
 /**
  * Finds the block of a moment: of a number the block itself, of a time the last block not after it. Reads it from a node
  * unless the index has exactly this block. `field` is the parameter of the request, and `now` the time in Unix
@@ -75,7 +71,7 @@ export const blockAt = async (
     return known ?? required(await headerOf(sources, chainId, moment.block))
   }
   const { seconds } = moment
-  if (isFuture(seconds, tip, now))
+  if (seconds > tip.timestamp && seconds * 1_000n > BigInt(now))
     throw invalidField(
       field,
       'expected a time that has passed, in Unix seconds and not in milliseconds, or in ISO 8601',

@@ -22,7 +22,7 @@ const seriesQuery = <N extends string, const I extends readonly string[]>(
     }),
   from: QueryMoment.optional().meta({ description: `The earliest moment; the creation when omitted. ${MOMENT}` }),
   to: QueryMoment.optional().meta({
-    description: `The latest moment; the newest indexed block when omitted or in the future. ${MOMENT}`,
+    description: `The latest moment; the newest indexed block when omitted, and for a time that is not before it. ${MOMENT}`,
   }),
   ...formatField,
 })

@@ -8,7 +8,7 @@ import type { Fold } from '../../protocol/history/fold.ts'
 import { foldsAt } from '../../protocol/history/history.ts'
 import type { Token } from '../../protocol/tokens.ts'
 import { blockFields, type Freshness, indexedBlock, indexFreshness, isStale } from '../freshness/freshness.ts'
-import { blockAt, isFuture } from '../history/block-at.ts'
+import { blockAt } from '../history/block-at.ts'
 import { type PastEvent, pastEvent, withNodes } from '../history/past.ts'
 import type { ListSources } from '../lists/sources.ts'
 import type { ReadSources } from '../read.ts'
@@ -41,13 +41,12 @@ export type Series = {
  */
 type End = { readonly block: Block; readonly second: bigint; readonly lagSeconds: number | null }
 
-/** The end of a series: `to`, or the newest indexed block without it and for a time in the future. */
+/** The end of a series: `to`, or the newest indexed block without it and for a time that is not before that block. */
 const endOf = async (sources: SeriesSources, chainId: ChainId, to: Moment | undefined): Promise<End> => {
-  const now = Date.now()
   const { block: tip, lagSeconds } = await indexedBlock(sources, chainId)
-  if (to === undefined || ('seconds' in to && isFuture(to.seconds, tip, now)))
+  if (to === undefined || ('seconds' in to && to.seconds >= tip.timestamp))
     return { block: tip, second: tip.timestamp, lagSeconds }
-  const block = await blockAt(sources, chainId, to, { field: 'to', now })
+  const block = await blockAt(sources, chainId, to, { field: 'to' })
   return { block, second: 'seconds' in to ? to.seconds : block.timestamp, lagSeconds: null }
 }
 

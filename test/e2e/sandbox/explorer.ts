@@ -28,7 +28,12 @@ const openTab = async (path: string): Promise<Page> => {
   await tab.setViewport({ width: 1280, height: 900 })
   tab.on('pageerror', (error) => complaints.push(String(error)))
   tab.on('console', (message) => {
-    if (message.type() === 'error' && !/status of 4/.test(message.text())) complaints.push(message.text())
+    if (message.type() === 'error' && !/status of \d/.test(message.text())) complaints.push(message.text())
+  })
+  tab.on('response', async (response) => {
+    if (response.status() < 500) return
+    const body = await response.text().catch(() => 'no body')
+    complaints.push(`${response.request().method()} ${response.url()}: ${response.status()} ${body}`)
   })
   await tab.goto(`${sandbox.url}${path}`)
   return tab

@@ -89,7 +89,7 @@ export const historyFaults: Faults = {
     tests: series,
     faults: [
       ['[created, ...logs', '[...logs'],
-      ["|| ('seconds' in to && isFuture(to.seconds, tip, now))", ''],
+      ["|| ('seconds' in to && to.seconds >= tip.timestamp)", ''],
       ['if (first > second) throw', 'if (false) throw'],
       ['time >= from && time <= to', 'time >= from'],
     ],
@@ -112,7 +112,7 @@ export const historyFaults: Faults = {
       ['if (moment.block > tip.number) throw', 'if (moment.block >= tip.number) throw'],
       ['seconds > tip.timestamp && seconds * 1_000n', 'seconds * 1_000n'],
       ['seconds * 1_000n > BigInt(now)', 'seconds * 1_000n >= BigInt(now)'],
-      ['if (isFuture(seconds, tip, now))', 'if (false)'],
+      ['if (seconds > tip.timestamp && seconds * 1_000n > BigInt(now))', 'if (false)'],
       ['if (seconds > tip.timestamp)', 'if (seconds >= tip.timestamp)'],
       ['if (low.timestamp > seconds)', 'if (low.timestamp >= seconds)'],
       ['found.timestamp <= seconds', 'found.timestamp < seconds'],
