@@ -1,4 +1,5 @@
 import { Client } from 'pg'
+import { vanishingClient } from './sessions.ts'
 
 /**
  * Connects for work that may take long: without the time-outs of statements and of idle transactions that its role may
@@ -10,12 +11,11 @@ export const openPatient = async (url: string): Promise<Client> => {
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
+    options: vanishingClient,
   })
   // A connection that breaks fails its query; without a listener the event would end the process.
   client.on('error', () => {})
   await client.connect()
-  await client.query(
-    'SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET client_connection_check_interval = 500',
-  )
+  await client.query('SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0')
   return client
 }

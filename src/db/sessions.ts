@@ -1,5 +1,20 @@
 import type { ClientBase } from 'pg'
 
+/**
+ * The options of a session whose client may vanish without closing the connection. The server notices it and ends the
+ * session with its locks: within half a second while it executes a statement, within half a minute while the session is
+ * idle or its messages are not confirmed.
+ */
+export const vanishingClient = [
+  'client_connection_check_interval=500',
+  'tcp_keepalives_idle=10',
+  'tcp_keepalives_interval=5',
+  'tcp_keepalives_count=3',
+  'tcp_user_timeout=25000',
+]
+  .map((setting) => `-c ${setting}`)
+  .join(' ')
+
 type Connection = Pick<ClientBase, 'query'>
 
 /** A pooler may give the session of the first connection to another client before the second one gets it. */

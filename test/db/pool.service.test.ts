@@ -108,9 +108,13 @@ test('a fault of a statement has neither the statement nor its values', async ()
 test('the settings of the pool reach the server', async () => {
   const timeouts = { statementTimeoutMs: 7_000, idleInTransactionMs: 3_000 }
   await on(timeouts, async (own) => {
-    const names = ['statement_timeout', 'idle_in_transaction_session_timeout', 'client_connection_check_interval']
-    const text = `SELECT ${[...names, 'application_name'].map((name) => `current_setting('${name}')`).join()}`
-    expect(await own.rows({ text, values: [] })).toEqual([['7s', '3s', '500ms', 'fx-protection']])
+    const settings = {
+      ...{ statement_timeout: '7s', idle_in_transaction_session_timeout: '3s', application_name: 'fx-protection' },
+      ...{ client_connection_check_interval: '500ms', tcp_user_timeout: '25000' },
+      ...{ tcp_keepalives_idle: '10', tcp_keepalives_interval: '5', tcp_keepalives_count: '3' },
+    }
+    const text = `SELECT ${Object.keys(settings).map((name) => `current_setting('${name}')`)}`
+    expect(await own.rows({ text, values: [] })).toEqual([Object.values(settings)])
   })
   const own = createDatabase({
     ...{ url: store.url, log: pino({ level: 'silent' }), maxConnections: 1, statementTimeoutMs: 1_000 },

@@ -3,6 +3,7 @@ import { backoffMs } from '../../lib/backoff.ts'
 import { errorText } from '../../lib/errors.ts'
 import { sleep } from '../../lib/lifecycle.ts'
 import type { Logger } from '../../lib/observe/log.ts'
+import { vanishingClient } from '../sessions.ts'
 
 /** How often an idle connection is checked, in milliseconds, which bounds the delay by a lost notification. */
 const CHECK_EVERY_MS = 500
@@ -38,6 +39,7 @@ export const createNotificationListener = (deps: {
       connectionTimeoutMillis: ANSWER_WITHIN_MS,
       query_timeout: ANSWER_WITHIN_MS,
       keepAlive: true,
+      options: vanishingClient,
       application_name: `fx-protection ${channel}`,
     })
     const lost = new AbortController()

@@ -28,7 +28,7 @@ export const carryFaults: Faults = {
     tests,
     faults: [
       ['SET statement_timeout = 0; ', ''],
-      ['SET idle_in_transaction_session_timeout = 0; ', ''],
+      ['; SET idle_in_transaction_session_timeout = 0', ''],
     ],
   },
   'src/db/carry/refuse-changes.ts': {

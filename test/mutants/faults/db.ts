@@ -570,7 +570,7 @@ export const dbFaults: Faults = {
       ['    statement_timeout: options.statementTimeoutMs,\n', ''],
       [', idleTimeoutMillis: 0', ''],
       ['    idle_in_transaction_session_timeout: idleInTransactionMs,\n', ''],
-      ['-c client_connection_check_interval=${CHECK_CLIENT_MS} ', ''],
+      ['${vanishingClient} -c', '-c'],
       ["  pool.on('error', lost)\n", ''],
       ["  pool.on('connect', (client) => client.on('error', lost))\n", ''],
       ['throw withoutStatement(error)\n', 'throw error\n'],
