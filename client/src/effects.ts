@@ -83,14 +83,15 @@ export const effectsOf = (
     })
   }
 
-  /** Whether a transaction made one of the calls, or has a log of the contract with all arguments of a call. */
-  const does = ({ calls: made, logs }: Transaction): boolean =>
-    calls.some(({ function: name, to, args }) => {
-      const has = (values: Step['transaction']['args']): boolean =>
-        Object.entries(args).every(([key, value]) => String(values[key]) === String(value))
-      const isMade = made?.some((call) => call.function === name && has(call.args)) ?? false
-      return isMade || logs.some((log) => log.address.toLowerCase() === to.toLowerCase() && has(log.args))
-    })
+  /** Whether a transaction made a call, or has a log of the contract with all arguments of the call. */
+  const makes = ({ calls: made, logs }: Transaction, { function: name, to, args }: Step['transaction']): boolean => {
+    const has = (values: Step['transaction']['args']): boolean =>
+      Object.entries(args).every(([key, value]) => String(values[key]) === String(value))
+    const isMade = made?.some((call) => call.function === name && has(call.args)) ?? false
+    return isMade || logs.some((log) => log.address.toLowerCase() === to.toLowerCase() && has(log.args))
+  }
+
+  const does = (transaction: Transaction): boolean => calls.some((call) => makes(transaction, call))
 
   /** Whether a log that the service does not know names the wallet, or may do so in a part that it omits. */
   const isNamedRaw = (transaction: Transaction): boolean =>
@@ -100,11 +101,13 @@ export const effectsOf = (
         dataOmitted > 0 || [...topics, data].some((hex) => hex.toLowerCase().includes(from.slice(2))),
     )
 
+  /** Whether a log that is not shown may be of the wallet. */
+  const mayHide = (transaction: Transaction): boolean =>
+    transaction.logsIncomplete || transaction.logsOmitted > 0 || isNamedRaw(transaction)
+
   const owns = (transaction: Transaction): boolean =>
     isLate(transaction) &&
-    (transaction.logsIncomplete ||
-      transaction.logsOmitted > 0 ||
-      isNamedRaw(transaction) ||
+    (mayHide(transaction) ||
       Object.values(transaction.created).some((created) => created.some(({ owner }) => isFrom(owner))) ||
       transaction.logs.some(({ args }) => Object.values(args).some(isFrom)) ||
       does(transaction))
@@ -149,6 +152,10 @@ export const effectsOf = (
     return undefined
   }
 
+  /** Whether a transaction did a call that creates nothing: what it called itself is known, and no other call counts. */
+  const did = (transaction: Transaction, call: Step['transaction']): boolean =>
+    isLate(transaction) && (makes(transaction, call) || (transaction.calls === null && mayHide(transaction)))
+
   /** Each call that creates nothing has a log of its contract that names the wallet, except that of pool settings. */
   const findLogged = async (
     isConfirmed: boolean,
@@ -166,14 +173,14 @@ export const effectsOf = (
     const found: Transaction[] = []
     for (const hash of hashes.slice(0, MAX_FOUND)) {
       const transaction = await lookUp(hash, signal)
-      if (transaction !== undefined && owns(transaction)) found.push(transaction)
+      if (transaction !== undefined && calls.some((call) => did(transaction, call))) found.push(transaction)
     }
-    return found.length === hashes.length && covers(found, isConfirmed) ? found : undefined
+    return covers(found, isConfirmed) ? found : undefined
   }
 
   const covers = (transactions: readonly Transaction[], isConfirmed: boolean): boolean =>
     creation === undefined
-      ? isConfirmed && transactions.length > 0 && transactions.every(owns)
+      ? isConfirmed && calls.every((call) => transactions.some((transaction) => did(transaction, call)))
       : transactions.some((transaction) => creates(transaction, isConfirmed))
 
   const find = async (isConfirmed: boolean, signal: AbortSignal | undefined, seenBlock = 0) => {

@@ -83,16 +83,26 @@ const requireChain = async ({ plan, wallet, options: { signal } }: Session): Pro
 /** The most blocks that a chain may have made since a plan, some hours of the fastest one. */
 const MOST_BLOCKS = 100_000
 
+type Block = { readonly number: number; readonly timestamp: number }
+
 /**
  * The newest block that the wallet knows: what is sent now is in a later one. That of the plan when it is not plausible.
  * It is asked for right before something is sent: it rejects with the reason of the signal when it is aborted.
  */
-const newestBlock = async ({ plan, wallet, options: { signal } }: Session): Promise<number> => {
-  const answer = await askWithin(wallet, ['eth_blockNumber', []], NODE_MS, signal).catch(() => undefined)
+const newestBlock = async ({ plan, wallet, options: { signal } }: Session): Promise<Block> => {
+  const latest = ['eth_getBlockByNumber', ['latest', false]] as const
+  const answer = Object(await askWithin(wallet, latest, NODE_MS, signal).catch(() => undefined))
   signal?.throwIfAborted()
-  const number = Number(answer) || 0
-  return number > plan.block.number && number < plan.block.number + MOST_BLOCKS ? number : plan.block.number
+  const number = Number(answer.number)
+  const isPlausible = number > plan.block.number && number < plan.block.number + MOST_BLOCKS
+  return isPlausible ? { number, timestamp: Number(answer.timestamp) } : plan.block
 }
+
+/** Whether the steps of a plan cannot be sent after a block any more. */
+const isPast = ({ validUntil }: Plan, { timestamp }: Block): boolean =>
+  validUntil.timestamp !== null && timestamp >= validUntil.timestamp
+
+const past = (): ExecutionError => new ExecutionError('past_deadline', 'the plan has ended', 'Request a new plan.')
 
 /** What steps do that are handed to the wallet after a block. */
 const effectsAfter = ({ api, plan, wallet, options: { signal } }: Session, steps: readonly Step[], after: number) => {
@@ -156,6 +166,8 @@ const sendBatches = async (session: Session, transactions: Transaction[]): Promi
     // The id is that of these steps of this plan: a wallet does not take them twice.
     const id = `${plan.digest}${[plan.block.number, done, chunk.length].map((it) => it.toString(16).padStart(12, '0')).join('')}`
     const calls = { ...walletCalls, calls: walletCalls.calls.slice(done, done + size) }
+    // A wallet that knows the batch does not take it again.
+    if (isPast(plan, after) && !(await isKnown(session, id))) throw past()
     const sent = await sendCalls(wallet, calls, { id, isAtomic, signal: options.signal })
     if ('refusal' in sent && !(await isKnown(session, id))) {
       size = Math.ceil(chunk.length / 2)
@@ -163,7 +175,7 @@ const sendBatches = async (session: Session, transactions: Transaction[]): Promi
       continue
     }
     const { batchId, isNew, problem } = 'refusal' in sent ? { batchId: id, isNew: true, problem: sent.problem } : sent
-    const effects = effectsAfter(session, chunk, isNew ? after : plan.block.number)
+    const effects = effectsAfter(session, chunk, isNew ? after.number : plan.block.number)
     const report = (until: number) => reportOf(wallet, batchId, until, options.signal)
     transactions.push(...(await settled(session, { batchId, problem, effects, report, hashes: [] })))
     done += chunk.length
@@ -196,7 +208,9 @@ const sendStep = async ({ plan, wallet }: Session, step: Step, hasNonce: boolean
 const executeStep = async (session: Session, step: Step, hasNonce: boolean): Promise<readonly Transaction[]> => {
   const { options } = session
   await requireChain(session)
-  const effects = effectsAfter(session, [step], await newestBlock(session))
+  const after = await newestBlock(session)
+  if (isPast(session.plan, after)) throw past()
+  const effects = effectsAfter(session, [step], after.number)
   let hash: string
   try {
     hash = await askUser(sendStep(session, step, hasNonce), 'the transaction', options.signal)

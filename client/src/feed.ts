@@ -29,6 +29,8 @@ export type Feed<T> = {
     cursor: string,
     call: { readonly signal: AbortSignal; readonly attempts: number },
   ) => Promise<{ readonly entries: readonly Entry<T>[]; readonly pollAfterMs: number }>
+  /** Whether an item is one that is asked for. When it cannot be decided, the item arrives again later. */
+  readonly keeps?: (item: T) => Promise<boolean>
 }
 
 /** A stream starts with its position and has a comment every 15 seconds. A proxy that buffers it delivers neither. */
@@ -122,7 +124,7 @@ export async function* followFeed<T>(
     }
     try {
       for await (const { item, cursor: next } of streamed === null ? poll() : stream(streamed)) {
-        if (item !== undefined) yield { item, cursor: next }
+        if (item !== undefined && (await feed.keeps?.(item)) !== false) yield { item, cursor: next }
         cursor = next
       }
     } catch (error) {

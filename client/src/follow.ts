@@ -51,7 +51,6 @@ export async function* followSettlements(
     wallets,
     signal = new AbortController().signal,
   } = options
-  const isInvolved = createInvolvement(api, wallets, signal)
   const filter = {
     ...(chainId !== undefined && { chainId }),
     ...(eventIds !== undefined && { eventIds: eventIds.join(',') }),
@@ -59,6 +58,7 @@ export async function* followSettlements(
     ...(finality !== undefined && { finality }),
   }
   const feed: Feed<Settlement> = {
+    keeps: createInvolvement(api, wallets, signal),
     stream: { path: FEED, params: filter },
     entryOf: ({ event, id, data }) => {
       if (types.includes(event)) return entryOf(decode(JSON.parse(data ?? '')) as Settlement)
@@ -70,6 +70,5 @@ export async function* followSettlements(
       return { entries: [...data.map(entryOf), { cursor: meta.nextCursor }], pollAfterMs: meta.pollAfterMs }
     },
   }
-  for await (const { item } of followFeed(transport, feed, String(since), options))
-    if (await isInvolved(item)) yield item
+  for await (const { item } of followFeed(transport, feed, String(since), options)) yield item
 }

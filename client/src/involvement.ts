@@ -7,7 +7,8 @@ const MAX_WALLETS = 100
 /**
  * Whether an event concerns one of the wallets. Streams have no filter for wallets, so each settlement is looked up: an
  * event gets no new positions once it is settled. A reorg can remove positions together with the settlement, so an
- * event that concerned a wallet once still does when its settlement is reverted.
+ * event that concerned a wallet once still does when its settlement is reverted. So does one that a reorg removed: its
+ * wallets are not known any more, and no reversal may be missed.
  */
 export const createInvolvement = (api: Requests, wallets: readonly string[] | undefined, signal: AbortSignal) => {
   const involved = new Set<string>()
@@ -25,8 +26,14 @@ export const createInvolvement = (api: Requests, wallets: readonly string[] | un
   return async ({ chainId, eventId }: Schemas['Settlement']): Promise<boolean> => {
     const key = `${chainId} ${eventId}`
     if (wallets === undefined || involved.has(key)) return true
-    const { data: event } = await api.get('/v1/hedge/events/{chainId}/{id}', { chainId, id: eventId }, call)
-    let found = wallets.some((wallet) => wallet.toLowerCase() === event.creator.toLowerCase())
+    const creator = await api.get('/v1/hedge/events/{chainId}/{id}', { chainId, id: eventId }, call).then(
+      ({ data }) => data.creator.toLowerCase(),
+      (error: unknown) => {
+        if (Object(error).code !== 'not_found') throw error
+      },
+    )
+    if (creator === undefined) return true
+    let found = wallets.some((wallet) => wallet.toLowerCase() === creator)
     for (let from = 0; !found && from < wallets.length; from += MAX_WALLETS) {
       found = await anyOf(chainId, eventId, wallets.slice(from, from + MAX_WALLETS))
     }

@@ -61,7 +61,7 @@ const isNotSent = ({ status = 0 }: Report): boolean => status >= 400 && status <
 const LOOK_UP =
   'Look it up in the wallet. Do not execute a plan for the same again before the wallet shows that it failed.'
 const NO_TRANSACTION =
-  'A wallet of several signers (such as a Safe) or a smart account returns the hash of its own request, and the transaction has another one. It may still be executed: look the request up in the wallet, and do not repeat it before it is executed or deleted there.'
+  'A wallet of several signers (such as a Safe) or a smart account returns the hash of its own request, which may still be executed: look it up in the wallet, and do not repeat it before it is executed or deleted there.'
 
 /** The end of a wait: what is known of the transactions, and what to do. */
 const notConfirmed = (handed: Handed, report: Report, seen: readonly Seen[], ms: number): ExecutionError => {
@@ -97,6 +97,9 @@ const notConfirmed = (handed: Handed, report: Report, seen: readonly Seen[], ms:
   return fail(`transaction ${hash} is ${status} after ${ms} ms`, hint)
 }
 
+const minedOf = (seen: readonly Seen[]): Transaction[] =>
+  seen.flatMap(({ transaction, isDone }) => (isDone && transaction !== undefined ? [transaction] : []))
+
 /** The newest block of the transactions that were seen. */
 const newestOf = (seen: readonly Seen[]): number =>
   Math.max(0, ...seen.map(({ transaction }) => transaction?.block?.number ?? 0))
@@ -120,12 +123,16 @@ export const settle = async (
     watches.set(hash, createWatch(api, chainId, hash, from))
     onSent?.(hash)
   }
-  /** The transaction with which the wallet replaced one, when it does the same: users speed them up. */
-  const replacing = async (seen: readonly Seen[], limit: number): Promise<Transaction | undefined> => {
-    const hash = seen.find(({ transaction }) => transaction?.replacedBy != null)?.transaction?.replacedBy
-    if (hash == null || effects === undefined) return undefined
-    const { transaction, isDone } = await createWatch(api, chainId, hash, from)(limit, signal)
-    return transaction !== undefined && isDone && effects.covers([transaction], true) ? transaction : undefined
+  const replacements = new Map<string, ReturnType<typeof createWatch>>()
+  /** What is known of the transactions that replaced some: users speed them up. */
+  const replacing = async (seen: readonly Seen[]): Promise<readonly Seen[]> => {
+    const known: Seen[] = []
+    for (const hash of seen.flatMap(({ transaction }) => (effects && transaction?.replacedBy) ?? [])) {
+      const watch = replacements.get(hash) ?? createWatch(api, chainId, hash, from)
+      replacements.set(hash, watch)
+      known.push(await watch(until, signal))
+    }
+    return known
   }
   for (let failures = 0; ; ) {
     const report: Report = (await handed.report?.(until)) ?? { hashes: handed.hashes, status: CONFIRMED }
@@ -144,15 +151,16 @@ export const settle = async (
     }
     const seen: Seen[] = []
     for (const watch of watches.values()) seen.push(await watch(until, signal))
-    const mined = seen.flatMap(({ transaction, isDone }) => (isDone && transaction !== undefined ? [transaction] : []))
+    const mined = minedOf(seen)
     const isMined = seen.length > 0 && mined.length === seen.length
     if (isMined && (effects?.covers(mined, isConfirmed(report)) ?? true)) return mined
 
     const isOver = Date.now() >= until
     const isReported = (report.status ?? 0) >= CONFIRMED
-    const isPending = seen.some(({ transaction }) => transaction?.status === 'pending')
+    const isPending = seen.some(({ transaction }) => transaction?.status === 'pending' && !transaction.dropped)
+    const others = await replacing(seen)
     // While a transaction of the batch may still be mined, the failure of another one is not its outcome.
-    const isOpen = !isReported || seen.some(({ isDone, failure }) => !isDone && failure === undefined)
+    const isOpen = !isReported || [...seen, ...others].some(({ isDone, failure }) => !isDone && failure === undefined)
     const failure = isOpen ? undefined : seen.find((each) => each.failure !== undefined)?.failure
     const isLate = !isPending && (isReported || Date.now() >= began + PATIENCE_MS)
     if (failure !== undefined || isOver || isLate) {
@@ -164,13 +172,13 @@ export const settle = async (
       }
     }
     if (failure !== undefined) {
-      const other = await replacing(seen, until)
+      const other = minedOf(others).find((transaction) => effects?.covers([transaction], true))
       if (other === undefined) throw failure
       add(other.hash)
       return [...mined, other]
     }
-    if (isOver) throw notConfirmed(handed, report, seen, confirmationMs)
-    failures = seen.some(({ problem }) => problem !== undefined) ? failures + 1 : 0
+    if (isOver) throw notConfirmed(handed, report, [...others, ...seen], confirmationMs)
+    failures = [...seen, ...others].some(({ problem }) => problem !== undefined) ? failures + 1 : 0
     const usual = Date.now() < began + PATIENCE_MS ? PAUSE_MS : LONG_PAUSE_MS
     const pause = failures === 0 ? usual : delayOf(Math.min(failures, MAX_FAILURES))
     await sleep(Math.max(0, Math.min(pause, until - Date.now())), signal)

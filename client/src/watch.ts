@@ -21,10 +21,10 @@ export type Seen = {
 export const isHash = (text: unknown): text is string => typeof text === 'string' && /^0x[0-9a-f]{64}$/i.test(text)
 
 /**
- * How often a transaction has to be reported as dropped by an unknown one. Nodes can know the new nonce of the sender
- * before they know the block of the transaction.
+ * How long a transaction has to be reported as dropped by an unknown one, in milliseconds. Nodes can know the new nonce
+ * of the sender before they know the block of the transaction, or of the one that replaced it.
  */
-const DROPPED_REPORTS = 3
+const DROPPED_MS = 15_000
 
 /** The most that one request waits for a transaction that a node has, and for another one. */
 const WAIT_MS = 30_000
@@ -50,7 +50,7 @@ const failureOf = (transaction: Transaction, isDropped: boolean, from: string | 
 /** Returns the function that looks up a transaction, and waits for it until a time or a little less. */
 export const createWatch = (api: Requests, chainId: number, hash: string, from?: string) => {
   let seen: Seen = { hash, isDone: false }
-  let droppedReports = 0
+  let droppedSince: number | null = null
 
   return async (until: number, signal: AbortSignal | undefined): Promise<Seen> => {
     if (seen.isDone || !isHash(hash)) return seen
@@ -59,8 +59,9 @@ export const createWatch = (api: Requests, chainId: number, hash: string, from?:
     const call = { attempts: 1, ...(signal !== undefined && { signal }) }
     try {
       const { data } = await api.get('/v1/transactions/{chainId}/{hash}', { chainId, hash, waitMs }, call)
-      droppedReports = data.dropped ? droppedReports + 1 : 0
-      const isDropped = data.dropped && (data.replacedBy !== null || droppedReports >= DROPPED_REPORTS)
+      droppedSince = data.dropped ? (droppedSince ?? Date.now()) : null
+      const isLong = droppedSince !== null && Date.now() - droppedSince >= DROPPED_MS
+      const isDropped = data.dropped && (data.replacedBy !== null || isLong)
       const failure = failureOf(data, isDropped, from?.toLowerCase())
       const isDone = failure === undefined && data.status === 'succeeded' && data.indexed
       seen = { hash, transaction: data, isDone, failure }

@@ -108,10 +108,26 @@ describe('a transaction with an unknown log that creates nothing known is the pu
 
 describe('transactions that create nothing are what the wallet confirms', () => {
   const { covers, owns } = open(claims)
-  const own = mined(one, { logs: [{ address: DIAMOND, name: 'Claimed', args: { hedger: FROM } }] })
-  test('when there is one, and all are of the wallet', () => {
-    expect([covers([own], true), covers([own], false), covers([], true)]).toEqual([true, false, false])
-    expect(covers([own, mined(two)], true)).toBe(false)
+  const claimOf = (positionId: number, hash: string, fields: Partial<Transaction> = {}) =>
+    mined(hash, { logs: [{ address: DIAMOND, name: 'Claimed', args: { hedger: FROM, positionId } }], ...fields })
+  const [first, second] = [claimOf(1, one), claimOf(2, two)]
+  test('when each call was made', () => {
+    expect([covers([first, second], true), covers([first, second], false)]).toEqual([true, false])
+    expect([covers([first], true), covers([], true)]).toEqual([false, false])
+    expect(covers([first, mined(hashOf(0xa3)), second], true)).toBe(true)
+  })
+
+  const transfer = { function: 'transfer', args: { to: other, value: '5' } }
+  test.each<[string, Partial<Transaction>, boolean]>([
+    ['a log of the wallet about something else', { logs: [{ ...bought({}, TOKEN) }] }, false],
+    ['another claim of the wallet', claimOf(3, two), false],
+    ['the same claim, in the block of the plan', { ...second, block: blockAt(100) }, false],
+    ['an unknown log of the wallet', raw(), true],
+    ['an unknown log of the wallet, and another call', { ...raw(), calls: [transfer] }, false],
+    ['incomplete logs', { logsIncomplete: true }, true],
+    ['a call of the plan', { calls: [{ function: 'claimPayout', args: { positionId: 2 } }] }, true],
+  ])('and one with %s counts as one: %#', (_, fields, isDone) => {
+    expect(covers([first, { ...mined(two), ...fields, hash: two }], true)).toBe(isDone)
   })
 
   const claim = { function: 'claimPayout', args: { positionId: 1, more: true } }
@@ -194,8 +210,10 @@ describe('a purchase is searched for in the newest positions of the wallet', () 
 
 describe('claims are searched for in the logs of the contract', () => {
   const log = (transactionHash: unknown, owner: Hex = FROM) => ({ transactionHash, topics: [hashOf(1), pad(owner)] })
-  const own = (hash: string) => mined(hash, { logs: [{ address: DIAMOND, name: 'Claimed', args: { hedger: FROM } }] })
-  const known = { [one]: own(one), [two]: own(two) }
+  const own = (hash: string, positionId = hash === one ? 1 : 2) =>
+    mined(hash, { logs: [{ address: DIAMOND, name: 'Claimed', args: { hedger: FROM, positionId } }] })
+  const three = hashOf(0xa3)
+  const known = { [one]: own(one), [two]: own(two), [three]: own(three, 9) }
 
   test('after the block, once the wallet confirms them', async () => {
     const { find, filters, asked } = open(claims, { logs: [log(one), log(two), log(one)], known, after: 255 })
@@ -204,6 +222,12 @@ describe('claims are searched for in the logs of the contract', () => {
     expect(await find(true, undefined)).toEqual([own(one), own(two)])
     expect(filters).toEqual([{ address: [DIAMOND], fromBlock: '0x100', toBlock: 'latest' }])
     expect(asked).toHaveLength(2)
+  })
+
+  test('and what the wallet did besides is left out', async () => {
+    const logs = [log(three), log(hashOf(0xa4)), log(one), log(two)]
+    expect(await open(claims, { logs, known }).find(true, undefined)).toEqual([own(one), own(two)])
+    expect(await open(claims, { logs: [log(one), log(three)], known }).find(true, undefined)).toBeUndefined()
   })
 
   test.each<[string, unknown]>([

@@ -88,7 +88,7 @@ describe('the transaction of a step', () => {
     const fees = { gas: 21_000n, maxFeePerGas: 100n, maxPriorityFeePerGas: 2n }
     const account = { account: wallet.account, chain: null, type: 'eip1559', nonce: 7, value: 0n }
     expect(sent).toEqual(plan.steps.map(({ transaction: { to, data } }) => ({ ...account, ...fees, to, data })))
-    expect(new Set(requested)).toEqual(new Set(['eth_chainId', 'eth_blockNumber']))
+    expect(new Set(requested)).toEqual(new Set(['eth_chainId', 'eth_getBlockByNumber']))
   })
 })
 

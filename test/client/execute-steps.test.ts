@@ -1,7 +1,7 @@
 import type { ExecuteOptions, Plan, Wallet } from 'fx-protection-client'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { useFastClock } from '../support/fast-clock.ts'
-import { FROM, hashOf, TOKEN } from '../support/memory-chain.ts'
+import { blockAt, FROM, hashOf, TOKEN } from '../support/memory-chain.ts'
 import { type Answers, createMemoryWorld, DENIES, failureOf } from '../support/memory-wallet.ts'
 import { fault, lost } from '../support/wallet-answers.ts'
 
@@ -28,8 +28,14 @@ const executed = async (
 describe('an abort', () => {
   const reason = new Error('the page closes')
   const methods = {
-    batch: ['eth_chainId', 'wallet_getCapabilities', 'eth_blockNumber', 'wallet_sendCalls', 'wallet_getCallsStatus'],
-    steps: ['eth_chainId', 'wallet_getCapabilities', 'eth_blockNumber', 'eth_sendTransaction'],
+    batch: [
+      'eth_chainId',
+      'wallet_getCapabilities',
+      'eth_getBlockByNumber',
+      'wallet_sendCalls',
+      'wallet_getCallsStatus',
+    ],
+    steps: ['eth_chainId', 'wallet_getCapabilities', 'eth_getBlockByNumber', 'eth_sendTransaction'],
   }
 
   /** Aborts at the nth request of a method, before or after its answer. */
@@ -51,7 +57,11 @@ describe('an abort', () => {
   const points = [
     ...methods.batch.map((method) => ({ method, nth: 1, batches: true })),
     ...methods.steps.map((method) => ({ method, nth: 1, batches: false })),
-    ...['eth_chainId', 'eth_blockNumber', 'eth_sendTransaction'].map((method) => ({ method, nth: 2, batches: false })),
+    ...['eth_chainId', 'eth_getBlockByNumber', 'eth_sendTransaction'].map((method) => ({
+      method,
+      nth: 2,
+      batches: false,
+    })),
     { method: 'eth_chainId', nth: 3, batches: false },
   ]
   test.each(points.flatMap((point) => [true, false].map((isAnswered) => ({ ...point, isAnswered }))))(
@@ -123,7 +133,7 @@ describe('an abort', () => {
 describe('an execution', () => {
   test('of single steps asks for the chain before each, and for the newest block', async () => {
     const { requested } = await executed({}, alone)
-    const step = ['eth_chainId', 'eth_blockNumber', 'eth_sendTransaction']
+    const step = ['eth_chainId', 'eth_getBlockByNumber', 'eth_sendTransaction']
     expect(requested).toEqual(['eth_chainId', 'wallet_getCapabilities', ...step, ...step])
   })
 
@@ -233,12 +243,44 @@ describe('a plan is refused before the wallet is asked', () => {
   })
 })
 
+describe('a plan that has ended', () => {
+  /** Executes a purchase after block 100 that ends with the time of a block. The approval is in block 101. */
+  const endingAt = async (block: number, answers: Answers, options: { readonly batches: boolean }) => {
+    const { client, walletOf, purchase, chain } = createMemoryWorld()
+    const plan = purchase(1n)
+    const { wallet, requested } = walletOf(answers, options)
+    chain.height = 102
+    const ending = { ...plan, validUntil: { ...plan.validUntil, timestamp: blockAt(block).timestamp } }
+    const outcome = client.execute(ending, wallet).then(
+      ({ positionIds }) => positionIds,
+      ({ code }) => code,
+    )
+    return [await outcome, requested.filter((method) => SENDS.includes(method)).length]
+  }
+
+  test.each([
+    [102, 'past_deadline', 0],
+    [103, 'past_deadline', 1],
+    [104, [1], 2],
+  ])('with block %i: single steps after it are not sent', async (block, outcome, sent) => {
+    expect(await endingAt(block, {}, alone)).toEqual([outcome, sent])
+  })
+
+  test('is sent as a batch only before its end, or when the wallet knows the batch', async () => {
+    const batches = { batches: true }
+    expect(await endingAt(103, {}, batches)).toEqual([[1], 1])
+    expect(await endingAt(102, {}, batches)).toEqual(['past_deadline', 0])
+    const known: Answers = { wallet_getCallsStatus: async (own) => own().catch(() => ({ status: 100, receipts: [] })) }
+    expect((await endingAt(102, known, batches))[1]).toBe(1)
+  })
+})
+
 describe('the newest block of a wallet counts when it is plausible', () => {
   /** The first block whose logs are searched for a step that the wallet does not give the hash of. */
   const searched = async (newest: unknown): Promise<number> => {
     let from = 0
     const answers: Answers = {
-      eth_blockNumber: async () => newest,
+      eth_getBlockByNumber: async () => ({ number: newest }),
       eth_sendTransaction: lost,
       eth_getLogs: (own, [filter]) => {
         from = Number(Object(filter).fromBlock)

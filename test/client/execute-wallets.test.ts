@@ -105,7 +105,7 @@ const buyers: Readonly<Record<string, Case>> = {
   'sends the batch, loses the answer, and does not know the id': {
     answers: { wallet_sendCalls: sendsAndFails(lost), wallet_getCallsStatus: async () => ({ status: 400 }) },
   },
-  'names a block of the future': { answers: { eth_blockNumber: async () => '0xffffffffff' } },
+  'names a block of the future': { answers: { eth_getBlockByNumber: async () => ({ number: '0xffffffffff' }) } },
   'never answers about its capabilities': {
     answers: { wallet_getCapabilities: () => new Promise(() => {}) },
     sends: 2,

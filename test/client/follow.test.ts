@@ -106,3 +106,37 @@ test('final settlements are followed over the stream, and in pages while it cann
     for (const url of urls) expect(url).toMatch(/settlements\?finality=finalized&/)
   }
 })
+
+test('settlements of wallets go on after an outage in which they could not be looked up, and each comes once', async () => {
+  const items = [7, 8].map((seq) => ({
+    seq,
+    type: 'settled',
+    chainId: 8453,
+    eventId: seq,
+    settlementPrice: '12500000',
+  }))
+  const meta = { hasMore: false, pollAfterMs: 1, asOf: [] }
+  const failures: unknown[] = []
+  let lookUps = 0
+  const fetch = async (url: string | URL | Request, init?: RequestInit): Promise<Response> => {
+    const { pathname, searchParams } = new URL(String(url))
+    if (new Headers(init?.headers).get('accept') === 'text/event-stream') throw new TypeError('fetch failed')
+    if (pathname.endsWith('/settlements')) {
+      const data = items.filter(({ seq }) => seq > Number(searchParams.get('since')))
+      return Response.json({ data, meta: { ...meta, nextCursor: '8' } })
+    }
+    lookUps += 1
+    // The settlement of event 8 cannot be looked up the first time, with all attempts of the request.
+    if (pathname.endsWith('/8') && lookUps < 4) throw new TypeError('fetch failed')
+    return Response.json({ data: { creator: wallet }, meta: {} })
+  }
+  const client = createClient({ baseUrl: 'http://127.0.0.1:9', fetch, attempts: 2 })
+  const seen: number[] = []
+  const onFailure = (error: unknown): unknown => failures.push(error)
+  for await (const { seq } of client.settlements.follow({ since: 0, wallets: [wallet], onFailure })) {
+    seen.push(seq)
+    if (seq === 8) break
+  }
+  expect(seen).toEqual([7, 8])
+  expect(failures.length).toBeGreaterThan(1)
+})

@@ -1,4 +1,4 @@
-import { type Reorg, ReorgError, type Requests } from 'fx-protection-client'
+import { ApiError, type Reorg, ReorgError, type Requests } from 'fx-protection-client'
 import { describe, expect, test } from 'vitest'
 import { createInvolvement } from '../../client/src/involvement.ts'
 import { listRows } from '../../client/src/lists.ts'
@@ -145,6 +145,16 @@ describe('a settlement concerns a wallet', () => {
     const isNever = createInvolvement(none.api, ['0xB'], signal)
     expect([await isNever(settlement(3)), await isNever(settlement(3))]).toEqual([false, false])
     expect(none.asked).toHaveLength(6)
+  })
+
+  test('when its event was removed, so that no reversal is missed; another failure is thrown', async () => {
+    const failing = (code: 'not_found' | 'service_unavailable') => {
+      const given = { status: 400, requestId: undefined, retryAfterMs: undefined }
+      const get = () => Promise.reject(new ApiError({ code, message: 'why' } as never, given))
+      return createInvolvement({ get } as unknown as Requests, ['0xB'], signal)(settlement(3))
+    }
+    expect(await failing('not_found')).toBe(true)
+    await expect(failing('service_unavailable')).rejects.toThrow('why')
   })
 
   test('without a filter, and nothing is asked', async () => {

@@ -162,11 +162,11 @@ describe('a transaction that another one replaced', () => {
   const dropped = (hash: string, replacedBy: `0x${string}` | null) =>
     transactionOf(hash, { status: 'pending', dropped: true, replacedBy })
 
-  test('is dropped after three reports in a row by an unknown one, and after one by a known one', async () => {
-    const { api, asked } = apiOf((hash) => dropped(hash, null))
+  test('is dropped after 15 seconds by an unknown one, and at once by a known one', async () => {
+    const { api, tookMs } = apiOf((hash) => dropped(hash, null))
     const error = await failureOf(settle(api, handed({ hashes: [one] }), {}))
     expect(error).toMatchObject({ code: 'transaction_dropped', message: `transaction ${one} was replaced` })
-    expect(asked).toHaveLength(3)
+    expect(tookMs()).toBe(16_000)
     const known = apiOf((hash) => dropped(hash, two))
     const other = await failureOf(settle(known.api, handed({ hashes: [one] }), {}))
     expect([other.message, known.asked.length]).toEqual([`transaction ${one} was replaced by ${two}`, 1])
@@ -174,8 +174,8 @@ describe('a transaction that another one replaced', () => {
 
   test('is not dropped by reports that are not in a row', async () => {
     const { api } = apiOf((hash, nth) => {
-      if (nth === 6) return done(hash)
-      return nth === 3 ? pending(hash) : dropped(hash, null)
+      if (nth === 26) return done(hash)
+      return nth === 20 ? pending(hash) : dropped(hash, null)
     })
     expect(await settle(api, handed({ hashes: [one] }), {})).toEqual([done(one)])
   })
@@ -183,7 +183,6 @@ describe('a transaction that another one replaced', () => {
   test.each([
     ['is mined and does the same', done(two), true, true],
     ['does something else', done(two), false, false],
-    ['is not mined', pending(two), true, false],
     ['reverted', reverted(two), true, false],
   ])('is followed when that one %s', async (_, other, covers, isFollowed) => {
     const { api } = apiOf((hash) => (hash === one ? dropped(one, two) : other))
@@ -193,6 +192,26 @@ describe('a transaction that another one replaced', () => {
     if (isFollowed) expect(await execution).toEqual([other])
     else expect(await failureOf(execution)).toMatchObject({ code: 'transaction_dropped', hash: one })
     expect(sent).toEqual(isFollowed ? [one, two] : [one])
+  })
+
+  test('is followed until that one is indexed, through failures of the API', async () => {
+    const { api, asked } = apiOf((hash, nth) => {
+      if (hash === one) return dropped(one, two)
+      if (nth === 2) throw new ConnectionError('down', { code: 'network_error' })
+      return nth < 20 ? { ...done(two), indexed: false } : done(two)
+    })
+    const { effects, found } = effectsOf({ covers: (of) => of.some(({ hash }) => hash === two) })
+    expect(await settle(api, handed({ hashes: [one], effects }), {})).toEqual([done(two)])
+    expect(asked.filter(({ hash }) => hash === two)).toHaveLength(20)
+    // Meanwhile what it did may be found in lists.
+    expect(found.length).toBeGreaterThan(10)
+  })
+
+  test('is not known to have failed while that one is not mined', async () => {
+    const { api } = apiOf((hash) => (hash === one ? dropped(one, two) : pending(two)))
+    const { effects } = effectsOf({ covers: () => false })
+    const error = await failureOf(settle(api, handed({ hashes: [one], effects }), { confirmationMs: 5_000 }))
+    expect(error).toMatchObject({ code: 'not_confirmed', hash: two })
   })
 })
 

@@ -115,7 +115,10 @@ export const createMemoryChain = () => {
 
   const node = async (method: string, params: readonly unknown[] = []): Promise<unknown> => {
     if (method === 'eth_chainId') return numberToHex(chain.chainId)
-    if (method === 'eth_blockNumber') return numberToHex(chain.height)
+    if (method === 'eth_getBlockByNumber') {
+      const { number, timestamp } = blockAt(chain.height)
+      return { number: numberToHex(number), timestamp: numberToHex(timestamp) }
+    }
     if (method === 'eth_sendTransaction') return send(params[0] as Sent)
     if (method === 'eth_getTransactionReceipt')
       return transactions.has(String(params[0])) ? { transactionHash: params[0] } : null
