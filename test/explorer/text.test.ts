@@ -4,7 +4,7 @@ import { filterParams } from '../../explorer/src/text/event-filters.ts'
 import { parseDecimal } from '../../explorer/src/text/input.ts'
 import { targetOf } from '../../explorer/src/text/search.ts'
 import { chainText, conditionText, pairText, termsText } from '../../explorer/src/text/terms.ts'
-import { durationText, relativeText, timeText } from '../../explorer/src/text/time.ts'
+import { clockText, dateText, dayText, durationText, relativeText, timeText } from '../../explorer/src/text/time.ts'
 
 test.each([
   [0n, 6, '0.00'],
@@ -154,4 +154,9 @@ test('times are relative to now, in their largest unit', () => {
   expect(relativeText(1_000, 1_090)).toBe('1 minute ago')
   expect(relativeText(1_090, 1_000)).toBe('in 1 minute')
   expect(timeText(Date.UTC(2027, 2, 3, 14, 5) / 1_000)).toBe('3 Mar 2027, 14:05 UTC')
+})
+
+test('a time that no date has is shown as the last date', () => {
+  const shown = [clockText, dayText, dateText, timeText].map((text) => text(Number.MAX_SAFE_INTEGER))
+  expect(shown).toEqual(['00:00:00', '13 Sept', '13 Sept 275760', '13 Sept 275760, 00:00 UTC'])
 })

@@ -25,7 +25,7 @@ const current = createStore<Execution | null>(null)
 
 export const useExecution = (): Execution | null => useStore(current)
 
-/** The execution that the page before this one in its tab did not end. */
+/** The execution whose outcome the page before this one in its tab did not know. */
 const interrupted = createStore<Kept | null>(kept.read())
 
 export const useInterrupted = (): Kept | null => useStore(interrupted)
@@ -47,7 +47,10 @@ const warn = (event: BeforeUnloadEvent): void => event.preventDefault()
 
 /** Forgets an execution that has ended. */
 export const forgetExecution = (): void => {
-  if (!isRunning(current.get())) current.set(null)
+  const execution = current.get()
+  if (execution === null || isRunning(execution)) return
+  kept.clear()
+  current.set(null)
 }
 
 /** Forgets an execution whose outcome is known: what may have been sent stays shown. */
@@ -81,7 +84,7 @@ const sign = async (plan: Plan, { wallet, account }: Connected, chain: Chain): P
     change({ phase: 'failed', failure: failureOf(error, hashes.length + batches > 0) })
   } finally {
     endedAt = Date.now()
-    kept.clear()
+    if (current.get()?.failure?.maybeSent !== true) kept.clear()
     removeEventListener('beforeunload', warn)
   }
 }

@@ -12,7 +12,7 @@ export type Failure = {
 }
 
 /** Codes after which a transaction may still be mined, or another one may have done the same. */
-const uncertain: readonly string[] = ['not_confirmed', 'aborted', 'nonce_used']
+const uncertain: readonly string[] = ['not_confirmed', 'aborted', 'nonce_used', 'transaction_dropped']
 
 /** What an error of an execution means. `sent`: whether something was sent before it. */
 export const failureOf = (error: unknown, sent: boolean): Failure => {

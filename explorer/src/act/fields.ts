@@ -1,4 +1,5 @@
 import { parseDecimal, parseUnits } from '../text/input.ts'
+import { dateAt } from '../text/time.ts'
 
 /** A value of a request body. */
 export type Value = string | number | boolean
@@ -146,7 +147,7 @@ const secondsOf = (text: string): number | null => {
 }
 
 /** Unix seconds as a field for a time has them. */
-export const inputTime = (seconds: number): string => new Date(seconds * 1_000).toISOString().slice(0, 16)
+export const inputTime = (seconds: number): string => dateAt(seconds).toISOString().slice(0, 16)
 
 type Context = {
   /** The decimals of the token of amounts; null while the token is not known. */

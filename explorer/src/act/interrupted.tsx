@@ -2,11 +2,11 @@ import { Link } from 'wouter-preact'
 import { forgetInterrupted } from './execution.ts'
 import type { Kept } from './kept.ts'
 
-/** An execution that ended with its page: what may have been sent is looked at before something is signed again. */
+/** An execution whose page ended before its outcome was known: it is looked at before something is signed again. */
 export const Interrupted = ({ execution: { chainId, from, hashes } }: { readonly execution: Kept }) => (
   <div class="problem" role="alert">
     <p>
-      <strong>This page was loaded again while a transaction was under way.</strong>{' '}
+      <strong>This page was loaded again before the outcome of a transaction was known.</strong>{' '}
       {hashes.length === 0 ? 'The wallet may have sent it.' : 'It was sent.'} Look at it before you sign again.
     </p>
     <p class="actions">

@@ -165,8 +165,10 @@ const Form = ({ action }: { readonly action: ActionName }) => {
   const health = useApi('/v1/pricing/health', {}, { enabled: action === 'create-event' })
 
   const firstToken = chain?.usdc ?? ''
-  // Settings that a person does not change stay as they are.
-  const settings = action === 'set-pool-settings' && event
+  // Settings that a person does not change stay as they are, so they have to be known.
+  const isOfSettings = action === 'set-pool-settings'
+  const settings = isOfSettings && event
+  const isUnknown = isOfSettings && !event && (values.poolOpen === undefined || values.allowExternalLp === undefined)
   const full: Values = {
     ...(settings && { poolOpen: `${settings.poolOpen}`, allowExternalLp: `${settings.allowExternalLp}` }),
     paymentToken: firstToken,
@@ -176,7 +178,7 @@ const Form = ({ action }: { readonly action: ActionName }) => {
   }
   const token: Token | undefined = entity === 'event' ? event : paymentTokenOf(chain, full.paymentToken)
   const filled = bodyOf(action, full, token === undefined ? null : (token.decimals ?? 0))
-  const body = 'body' in filled && isAddress(from) ? { ...filled.body, from } : null
+  const body = 'body' in filled && isAddress(from) && !isUnknown ? { ...filled.body, from } : null
   const settled = useSettled(body)
   const path = `/v1/plans/${action}` as PostPath
   const made = usePost(path, settled as never, running ? {} : { everyMs: PLAN_MS })

@@ -2,7 +2,7 @@ import { Link } from 'wouter-preact'
 import { shortHex } from '../text/address.ts'
 import { amountText, compactAmount, derivedRateText, exactAmount, rateText, shareText } from '../text/amount.ts'
 import { type Token, unitOf } from '../text/money.ts'
-import { relativeText, timeText } from '../text/time.ts'
+import { dateAt, relativeText, timeText } from '../text/time.ts'
 
 export type { Token }
 
@@ -56,7 +56,7 @@ export const Share = ({ value }: { readonly value: bigint }) => (
 
 /** A time in Unix seconds as seen from now, with the time of UTC as its title. */
 export const Time = ({ at }: { readonly at: number }) => (
-  <time dateTime={new Date(at * 1_000).toISOString()} title={timeText(at)}>
+  <time dateTime={dateAt(at).toISOString()} title={timeText(at)}>
     {relativeText(at)}
   </time>
 )

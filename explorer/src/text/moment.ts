@@ -1,3 +1,5 @@
+import { dateAt } from './time.ts'
+
 /** A past moment that a page is as of: as the API takes it, and in Unix seconds. */
 export type Moment = { readonly at: string; readonly seconds: number }
 
@@ -22,4 +24,4 @@ export const parseMoment = (text: string | null): Moment | null | 'invalid' => {
 }
 
 /** The day of a time in Unix seconds, as a date field has it. */
-export const dayOf = (seconds: number): string => new Date(seconds * 1_000).toISOString().slice(0, 10)
+export const dayOf = (seconds: number): string => dateAt(seconds).toISOString().slice(0, 10)

@@ -7,8 +7,14 @@ const clock = new Intl.DateTimeFormat('en-GB', {
   ...{ hour: '2-digit', minute: '2-digit', second: '2-digit', timeZone: 'UTC', hourCycle: 'h23' },
 })
 
+/** The last second that has a date: a chain may name a later one. */
+const LAST_SECOND = 8_640_000_000_000
+
+/** Unix seconds as a date. */
+export const dateAt = (seconds: number): Date => new Date(Math.min(seconds, LAST_SECOND) * 1_000)
+
 /** Unix seconds as a time of day: `14:05:20`. */
-export const clockText = (seconds: number): string => clock.format(seconds * 1_000)
+export const clockText = (seconds: number): string => clock.format(dateAt(seconds))
 
 const minute = new Intl.DateTimeFormat('en-GB', {
   ...{ day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit', timeZone: 'UTC' },
@@ -18,10 +24,10 @@ const minute = new Intl.DateTimeFormat('en-GB', {
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
 
 /** Unix seconds as a day without a year: `3 Mar`. */
-export const dayText = (seconds: number): string => day.format(seconds * 1_000)
+export const dayText = (seconds: number): string => day.format(dateAt(seconds))
 
 /** Unix seconds as a day: `3 Mar 2027`. */
-export const dateText = (seconds: number): string => date.format(seconds * 1_000)
+export const dateText = (seconds: number): string => date.format(dateAt(seconds))
 
 /** A date YYYY-MM-DD as a day: `3 Mar 2027`. */
 export const dayOf = (text: string): string => dateText(Date.parse(text) / 1_000)
@@ -32,7 +38,7 @@ const month = new Intl.DateTimeFormat('en-GB', { month: 'short', year: 'numeric'
 export const monthText = (text: string): string => month.format(Date.parse(text))
 
 /** Unix seconds as a minute of UTC: `3 Mar 2027, 14:05 UTC`. */
-export const timeText = (seconds: number): string => `${minute.format(seconds * 1_000)} UTC`
+export const timeText = (seconds: number): string => `${minute.format(dateAt(seconds))} UTC`
 
 const count = (value: number, unit: string): string => `${value} ${unit}${value === 1 ? '' : 's'}`
 
