@@ -224,7 +224,7 @@ describe('claims are searched for in the logs of the contract', () => {
     expect(asked).toHaveLength(2)
   })
 
-  test('and what the wallet did besides is left out', async () => {
+  test('and what else the wallet did is left out', async () => {
     const logs = [log(three), log(hashOf(0xa4)), log(one), log(two)]
     expect(await open(claims, { logs, known }).find(true, undefined)).toEqual([own(one), own(two)])
     expect(await open(claims, { logs: [log(one), log(three)], known }).find(true, undefined)).toBeUndefined()
