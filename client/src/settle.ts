@@ -172,10 +172,10 @@ export const settle = async (
       }
     }
     if (failure !== undefined) {
-      const other = minedOf(others).find((transaction) => effects?.covers([transaction], true))
-      if (other === undefined) throw failure
-      add(other.hash)
-      return [...mined, other]
+      const made = minedOf(others)
+      if (made.length === 0 || !effects?.covers([...mined, ...made], true)) throw failure
+      for (const { hash } of made) add(hash)
+      return [...mined, ...made]
     }
     if (isOver) throw notConfirmed(handed, report, [...others, ...seen], confirmationMs)
     failures = [...seen, ...others].some(({ problem }) => problem !== undefined) ? failures + 1 : 0

@@ -12,7 +12,7 @@ import { failureOf } from '../support/memory-wallet.ts'
 beforeAll(useFastClock)
 afterAll(() => void vi.useRealTimers())
 
-const [one, two] = [hashOf(0xa1), hashOf(0xa2)]
+const [one, two, three] = [hashOf(0xa1), hashOf(0xa2), hashOf(0xa3)]
 const done = (hash: string): Transaction =>
   transactionOf(hash, { status: 'succeeded', indexed: true, block: blockAt(101) })
 const reverted = (hash: string): Transaction => transactionOf(hash, { status: 'reverted', block: blockAt(101) })
@@ -194,6 +194,17 @@ describe('a transaction that another one replaced', () => {
     expect(sent).toEqual(isFollowed ? [one, two] : [one])
   })
 
+  test('is followed next to the others of its batch', async () => {
+    const { api } = apiOf((hash) => (hash === one ? dropped(one, two) : done(hash)))
+    const { effects } = effectsOf({ covers: (of) => of.length === 2 })
+    const report = async (): Promise<Report> => ({ hashes: [one, three], status: 200 })
+    expect(await settle(api, handed({ batchId: '0xabc', report, effects }), {})).toEqual([done(three), done(two)])
+    const { effects: all } = effectsOf()
+    const mining = apiOf((hash) => (hash === one ? dropped(one, null) : done(hash)))
+    const error = await failureOf(settle(mining.api, handed({ batchId: '0xabc', report, effects: all }), {}))
+    expect(error).toMatchObject({ code: 'transaction_dropped', hash: one })
+  })
+
   test('is followed until that one is indexed, through failures of the API', async () => {
     const { api, asked } = apiOf((hash, nth) => {
       if (hash === one) return dropped(one, two)
@@ -351,7 +362,7 @@ describe('the wait for a batch', () => {
   })
 
   test('that is found by its effects returns its own transactions as well, each once', async () => {
-    const [three, four] = [hashOf(0xa3), hashOf(0xa4)]
+    const four = hashOf(0xa4)
     const { api } = apiOf(done)
     const { effects } = effectsOf({
       covers: () => false,
