@@ -163,7 +163,7 @@ export const settle = async (
     const isOpen = !isReported || [...seen, ...others].some(({ isDone, failure }) => !isDone && failure === undefined)
     const failure = isOpen ? undefined : seen.find((each) => each.failure !== undefined)?.failure
     const isLate = !isPending && (isReported || Date.now() >= began + PATIENCE_MS)
-    if (failure !== undefined || isOver || isLate) {
+    if (isOver || isLate) {
       const found = await effects?.find(isConfirmed(report), signal, newestOf(seen))
       if (found !== undefined) {
         for (const { hash } of found) add(hash)
