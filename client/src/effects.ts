@@ -168,7 +168,6 @@ export const effectsOf = (
       const named: readonly unknown[] = Array.isArray(topics) ? topics : []
       return named.some((topic) => String(topic).toLowerCase().endsWith(from.slice(2)))
     })
-    if (logs.length < calls.length) return undefined
     const hashes = [...new Set(logs.map(({ transactionHash }): unknown => transactionHash))].filter(isHash)
     const found: Transaction[] = []
     for (const hash of hashes.slice(0, MAX_FOUND)) {

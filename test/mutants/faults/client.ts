@@ -240,7 +240,6 @@ export const clientFaults: Faults = {
       ],
       ['    if (!isConfirmed) return undefined\n', ''],
       ['(after + 1).toString(16)', 'after.toString(16)'],
-      ['if (logs.length < calls.length) return undefined', ''],
       ['transaction !== undefined && calls.some((call) => did(transaction, call))', 'transaction !== undefined'],
       ['isConfirmed && calls.every((call)', 'calls.every((call)'],
       ['calls.every((call) => transactions.some', 'calls.some((call) => transactions.some'],
