@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { createStreamCapacity, createStreams } from '../../src/api/streams/shared.ts'
+import type { FeedCursor } from '../../src/db/queries/feed.ts'
 
 const STREAMS = 30
 const PAGES = 3
@@ -15,21 +16,23 @@ test('streams that begin in the past read two pages at a time, and all arrive at
     all: null,
     passes: () => true,
     newest: () => 100,
-    idOf: String,
-    async after(seq: number) {
+    idOf: ({ seq }: FeedCursor) => String(seq),
+    async after({ epoch, seq }: FeedCursor) {
       running += 1
       reads += 1
       most = Math.max(most, running)
       await sleep(2)
       running -= 1
-      const next = seq + 1
-      return { items: [{ seq: next, text: `id: ${next}\n\n` }], hasMore: next < PAGES }
+      const next = { epoch, seq: seq + 1 }
+      return { items: [{ seq: next.seq, text: `id: ${next.seq}\n\n` }], next, hasMore: next.seq < PAGES }
     },
   }
   const changes = { position: () => 100, onCommit: () => () => {} }
   const capacity = createStreamCapacity(STREAMS, STREAMS)
   const streams = createStreams({ changes, source, capacity, log: pino({ level: 'silent' }) })
-  const server = createServer(({ url = '' }, response) => streams.open(response, url, { after: 0 }, null)).listen(0)
+  const server = createServer(({ url = '' }, response) =>
+    streams.open(response, url, { after: { epoch: '', seq: 0 } }, null),
+  ).listen(0)
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   const texts = await Promise.all(

@@ -80,7 +80,8 @@ export const settlementRoutes: CachedRoutes<{
     const resumed = resumedFrom(request, query.lastEventId, resumeAt)
     const begin = async () => {
       await awaited(request, reply)
-      return { after: await startOf(sources, resumed?.cursor ?? query.since, resumed?.name) }
+      const seq = await startOf(sources, resumed?.cursor ?? query.since, resumed?.name)
+      return { after: { epoch: '', seq } }
     }
     return openStream(streams[query.finality ?? 'latest'], request, reply, begin, filter)
   }

@@ -1,4 +1,4 @@
-import type { FeedCursor, FeedFilter, FeedItem, FeedReset } from '../../db/queries/feed.ts'
+import type { FeedCursor, FeedFilter, FeedItem, FeedPage, FeedReset } from '../../db/queries/feed.ts'
 import { subjectTypes } from '../../db/queries/feed.ts'
 import { configuredChains } from '../../protocol/chains.ts'
 import { type ChangesSources, change, cursorText, feedPage } from '../../reads/feeds/changes.ts'
@@ -8,45 +8,49 @@ type Item = StreamItem & { readonly found: FeedItem | FeedReset }
 
 const isReset = (found: FeedItem | FeedReset): found is FeedReset => 'reason' in found
 
+const itemOf = (found: FeedItem | FeedReset, position: FeedCursor): Item => {
+  const name = isReset(found) ? 'reset' : 'change'
+  const data = isReset(found) ? { chainId: found.chainId, reason: found.reason } : change(found)
+  const id = cursorText(position)
+  return { seq: found.seq, found, text: `id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n` }
+}
+
 /**
- * The changes as a feed of streams. A position is a number of the newest epoch that was read, so a stream first has its
- * cursor resumed.
+ * The items of the page after a position. Of several with one number, as resets of all chains have, only the last one
+ * has it as its id: a client that leaves before that gets all of them again.
  */
+const itemsOf = ({ items, resets, next }: FeedPage, from: FeedCursor): Item[] => {
+  const all = [...resets, ...items].toSorted((a, b) => a.seq - b.seq)
+  let position = from
+  return all.map((found, at) => {
+    if (all[at + 1]?.seq !== found.seq) position = { epoch: next.epoch, seq: found.seq }
+    return itemOf(found, position)
+  })
+}
+
+/** The changes as a feed of streams. */
 export const changeStream = (
   sources: Pick<ChangesSources, 'changes' | 'feed'>,
 ): StreamSource<Item, FeedFilter> & {
   /** Where a stream from a cursor begins. One of another history has the resets first, the last of which ends it. */
   readonly resume: (from: FeedCursor | 'now' | undefined, filter: FeedFilter) => Promise<StreamStart>
-} => {
-  let epoch = ''
-  const itemOf = (found: FeedItem | FeedReset, position: FeedCursor = { epoch, seq: found.seq }): Item => {
-    const name = isReset(found) ? 'reset' : 'change'
-    const data = isReset(found) ? { chainId: found.chainId, reason: found.reason } : change(found)
-    const id = cursorText(position)
-    return { seq: found.seq, found, text: `id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n` }
-  }
-  return {
-    all: { chainIds: configuredChains(), types: subjectTypes },
-    passes: ({ chainIds, types }, { found }) =>
-      chainIds.includes(found.chainId) && (isReset(found) || types.includes(found.type)),
-    async after(seq, filter, limit) {
-      const page = await feedPage(sources, { epoch, seq }, filter, limit)
-      epoch = page.next.epoch
-      const all = [...page.resets, ...page.items].toSorted((a, b) => a.seq - b.seq)
-      return { items: all.map((found) => itemOf(found)), hasMore: page.hasMore }
-    },
-    newest: () => sources.changes.position(),
-    idOf: (seq) => cursorText({ epoch, seq }),
-    async resume(from, filter) {
-      const { resets: found, next } = await feedPage(sources, from ?? null, filter, 0)
-      epoch = next.epoch
-      const missed = found.filter(({ reason }) => reason === 'other_history')
-      if (from === undefined) return { after: 0 }
-      if (from === 'now') return { after: next.seq }
-      if (missed.length === 0) return { after: from.seq }
-      // Who leaves before the last reset gets them all again.
-      const resets = missed.map((reset, at) => itemOf(reset, at < missed.length - 1 ? from : next).text)
-      return { after: next.seq, id: cursorText(from), text: resets.join('') }
-    },
-  }
-}
+} => ({
+  all: { chainIds: configuredChains(), types: subjectTypes },
+  passes: ({ chainIds, types }, { found }) =>
+    chainIds.includes(found.chainId) && (isReset(found) || types.includes(found.type)),
+  async after(from, filter, limit) {
+    const page = await feedPage(sources, from, filter, limit)
+    return { items: itemsOf(page, from), next: page.next, hasMore: page.hasMore }
+  },
+  newest: () => sources.changes.position(),
+  idOf: cursorText,
+  async resume(from, filter) {
+    const page = await feedPage(sources, from ?? null, filter, 0)
+    const { resets, next } = page
+    if (from === 'now') return { after: next }
+    const isLost = resets.some(({ reason }) => reason === 'other_history')
+    if (from === undefined || !isLost) return { after: { epoch: next.epoch, seq: from?.seq ?? 0 } }
+    const text = itemsOf(page, from).map((item) => item.text)
+    return { after: next, id: cursorText(from), text: text.join('') }
+  },
+})

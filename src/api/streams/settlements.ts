@@ -25,11 +25,12 @@ export const settlementStream = (
       chains.some((id) => id === stored.chainId) &&
       (eventIds === undefined || eventIds.includes(stored.eventId)) &&
       (triggered === undefined || stored.triggered === triggered),
-    async after(seq, filter, limit) {
-      const found = await settlements.after(seq, filter, limit)
-      return { items: found.map(itemOf), hasMore: found.length === limit }
+    async after(from, filter, limit) {
+      const found = await settlements.after(from.seq, filter, limit)
+      const next = { ...from, seq: found.at(-1)?.seq ?? from.seq }
+      return { items: found.map(itemOf), next, hasMore: found.length === limit }
     },
     newest: () => changes.version(feed),
-    idOf: String,
+    idOf: ({ seq }) => String(seq),
   }
 }

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyBaseLogger } from 'fastify'
+import type { FeedCursor } from '../../db/queries/feed.ts'
 import { createConcurrencyLimit } from '../../lib/concurrency-limit.ts'
 import { errorText, ServiceError, unavailable } from '../../lib/errors.ts'
 import { createTally } from '../../lib/tally.ts'
@@ -37,17 +38,21 @@ const RETRY_SPREAD_MS = 4_000
 /** An item of a feed: its number, which grows from item to item, and its text as a server-sent event. */
 export type StreamItem = { readonly seq: number; readonly text: string }
 
-/** The feed that streams send, with filters of type F. */
+/** The feed that streams send, with filters of type F. The epoch of its positions is empty where it has no histories. */
 export type StreamSource<I extends StreamItem, F> = {
   /** A filter that every item passes. */
   readonly all: F
   readonly passes: (filter: F, item: I) => boolean
-  /** The items after a number, in order, `limit` at most, and whether there are more. */
-  readonly after: (seq: number, filter: F, limit: number) => Promise<{ readonly items: I[]; readonly hasMore: boolean }>
+  /** The items after a position, in order, `limit` at most, the position that they reach, and whether there are more. */
+  readonly after: (
+    from: FeedCursor,
+    filter: F,
+    limit: number,
+  ) => Promise<{ readonly items: I[]; readonly next: FeedCursor; readonly hasMore: boolean }>
   /** The number of the newest change of the feed. */
   readonly newest: () => number
   /** The `id` of a position. */
-  readonly idOf: (seq: number) => string
+  readonly idOf: (position: FeedCursor) => string
 }
 
 type Stream<F> = {
@@ -56,13 +61,16 @@ type Stream<F> = {
   readonly address: string
   readonly filter: F
   /** The position up to which all items were sent. */
-  after: number
+  after: FeedCursor
   /** True while it reads items from the database that are older than those in memory. */
   isCatchingUp: boolean
 }
 
 /** Where a stream begins: after a position, or with a text before it, until the end of which its id is another one. */
-export type StreamStart = { readonly after: number; readonly id?: string; readonly text?: string }
+export type StreamStart = { readonly after: FeedCursor; readonly id?: string; readonly text?: string }
+
+/** The position with the greater number, or the first one. */
+const later = (first: FeedCursor, second: FeedCursor): FeedCursor => (second.seq > first.seq ? second : first)
 
 const notice = (event: string, reason: string): string => `event: ${event}\ndata: ${JSON.stringify({ reason })}\n\n`
 
@@ -124,10 +132,10 @@ export const createStreams = <I extends StreamItem, F>(deps: {
   const { changes, source, capacity, log, onItems } = deps
   const { maxBufferedBytes = MAX_BUFFERED_BYTES, maxRecent = MAX_RECENT, pageSize = PAGE_SIZE } = deps
   const streams = new Set<Stream<F>>()
-  /** The most recent items: all items after position `start` up to position `end`. */
+  /** The most recent items: all items after number `start` up to position `end`. */
   let recent: I[] = []
   let start = 0
-  let end = 0
+  let end: FeedCursor = { epoch: '', seq: 0 }
   let reading = false
   let dropped = 0
   let closed = false
@@ -163,10 +171,10 @@ export const createStreams = <I extends StreamItem, F>(deps: {
   /** Writes the items in memory that were not sent yet. */
   const deliver = (stream: Stream<F>): void => {
     if (stream.isCatchingUp || !isOpen(stream)) return
-    if (stream.after < start) return void catchUp(stream)
-    const due = recent.filter((item) => item.seq > stream.after && source.passes(stream.filter, item))
+    if (stream.after.seq < start) return void catchUp(stream)
+    const due = recent.filter((item) => item.seq > stream.after.seq && source.passes(stream.filter, item))
     write(stream, due.map(({ text }) => text).join(''))
-    stream.after = Math.max(stream.after, end)
+    stream.after = later(stream.after, end)
   }
 
   /** Resolves when the buffer of a stream is empty or its client has disconnected. */
@@ -191,7 +199,7 @@ export const createStreams = <I extends StreamItem, F>(deps: {
         write(stream, page.items.map(({ text }) => text).join(''))
         hasMore = page.hasMore
         // The last page reaches the end, so it includes the items in memory.
-        stream.after = Math.max(page.items.at(-1)?.seq ?? stream.after, hasMore ? 0 : reached)
+        stream.after = hasMore ? page.next : later(page.next, reached)
         await drained(stream)
       }
       stream.isCatchingUp = false
@@ -204,7 +212,7 @@ export const createStreams = <I extends StreamItem, F>(deps: {
 
   /** Reads new items, once for all streams. */
   const pump = async (): Promise<void> => {
-    if (reading || streams.size === 0 || source.newest() <= end) return
+    if (reading || streams.size === 0 || source.newest() <= end.seq) return
     reading = true
     const before = recent.at(-1)?.seq ?? 0
     try {
@@ -216,7 +224,7 @@ export const createStreams = <I extends StreamItem, F>(deps: {
         const removed = recent.splice(0, Math.max(0, recent.length - maxRecent))
         start = removed.at(-1)?.seq ?? start
         // `end` may have advanced during the read: the last stream closed and a new one opened.
-        end = Math.max(end, page.items.at(-1)?.seq ?? 0, hasMore ? 0 : reached)
+        end = later(end, hasMore ? page.next : later(page.next, { ...page.next, seq: reached }))
       }
     } catch (fault) {
       // The next commit or the next poll of the change log tries again.
@@ -249,7 +257,8 @@ export const createStreams = <I extends StreamItem, F>(deps: {
       if (response.destroyed || response.req.socket.destroyed) return
       if (streams.size === 0) {
         recent = []
-        start = end = changes.position()
+        start = changes.position()
+        end = { ...from.after, seq: start }
       }
       const { after, id = source.idOf(after), text = '' } = from
       const stream: Stream<F> = { response, address, filter, after, isCatchingUp: false }

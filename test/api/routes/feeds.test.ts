@@ -39,13 +39,16 @@ test('a stream of settlements has the items of the feed, and knows whether there
   const { asked, settlements } = fakeSettlements([stored(1), stored(2), stored(3, { type: 'reverted' })])
   const { changes } = createFakeChanges()
   const source = settlementStream(changes, settlements, false)
-  const page = await source.after(1, source.all, 3)
-  expect([page.items.map(({ seq }) => seq), page.hasMore]).toEqual([[2, 3], false])
+  const from = { epoch: '', seq: 1 }
+  const page = await source.after(from, source.all, 3)
+  expect([page.items.map(({ seq }) => seq), page.next.seq, page.hasMore]).toEqual([[2, 3], 3, false])
   expect(page.items[1]?.text).toMatch(/^id: 3\nevent: reverted\ndata: \{.*"seq":3.*\}\n\n$/)
-  expect((await source.after(1, source.all, 2)).hasMore).toBe(true)
+  expect((await source.after(from, source.all, 2)).hasMore).toBe(true)
+  const last = { epoch: '', seq: 3 }
+  expect(await source.after(last, source.all, 2)).toEqual({ items: [], next: last, hasMore: false })
   expect(asked[0]).toEqual([1, { chainIds: [8453, 56], isFinal: false }, 3])
   expect(settlementStream(changes, settlements, true).all.isFinal).toBe(true)
-  expect(source.idOf(7)).toBe('7')
+  expect(source.idOf({ epoch: '', seq: 7 })).toBe('7')
 })
 
 test.each<[string, Partial<SettlementFilter>, boolean]>([
@@ -99,18 +102,16 @@ const reset = (seq: number, chainId: number, reason = 'rebuilt') => ({ seq, chai
 test('a stream of changes has items and resets in the order of their numbers, with cursors of their epoch', async () => {
   const { sources, asked } = fakeChangeFeed({ items: [item(12), item(14)], resets: [reset(13, 56)], hasMore: true })
   const source = changeStream(sources)
-  const { items, hasMore } = await source.after(11, source.all, 5)
-  expect(hasMore).toBe(true)
+  const { items, next, hasMore } = await source.after({ epoch: 'e1', seq: 11 }, source.all, 5)
+  expect([next, hasMore]).toEqual([{ epoch: 'e2', seq: 30 }, true])
   expect(items.map(({ text }) => text.split('\n').slice(0, 2))).toEqual([
     ['id: e2.12', 'event: change'],
     ['id: e2.13', 'event: reset'],
     ['id: e2.14', 'event: change'],
   ])
   expect(items[1]?.text).toBe('id: e2.13\nevent: reset\ndata: {"chainId":56,"reason":"rebuilt"}\n\n')
-  expect(asked).toEqual([[{ epoch: '', seq: 11 }, { chainIds: [8453, 56], types: subjectTypes }, 5, 40]])
-  await source.after(12, source.all, 5)
-  expect(Object(asked[1])[0]).toEqual({ epoch: 'e2', seq: 12 })
-  expect([source.idOf(9), source.newest()]).toEqual(['e2.9', 40])
+  expect(asked).toEqual([[{ epoch: 'e1', seq: 11 }, { chainIds: [8453, 56], types: subjectTypes }, 5, 40]])
+  expect([source.idOf({ epoch: 'e2', seq: 9 }), source.newest()]).toEqual(['e2.9', 40])
 })
 
 test('a filter of changes has those of its chains and types, and every reset of its chains', () => {
@@ -124,27 +125,26 @@ test('a filter of changes has those of its chains and types, and every reset of 
 
 test('a stream of changes begins at the beginning, now, or after its cursor', async () => {
   const { sources, asked } = fakeChangeFeed()
-  const { resume, idOf } = changeStream(sources)
-  expect(await resume(undefined, filter)).toEqual({ after: 0 })
-  expect(await resume('now', filter)).toEqual({ after: 30 })
-  expect(await resume({ epoch: 'e1', seq: 21 }, filter)).toEqual({ after: 21 })
+  const { resume } = changeStream(sources)
+  // The positions of streams are of the newest epoch.
+  expect(await resume(undefined, filter)).toEqual({ after: { epoch: 'e2', seq: 0 } })
+  expect(await resume('now', filter)).toEqual({ after: { epoch: 'e2', seq: 30 } })
+  expect(await resume({ epoch: 'e1', seq: 21 }, filter)).toEqual({ after: { epoch: 'e2', seq: 21 } })
   const expected = [null, 'now', { epoch: 'e1', seq: 21 }].map((from) => [from, filter, 0, 40])
   expect(asked).toEqual(expected)
-  // The cursors of the stream are of the newest epoch.
-  expect(idOf(21)).toBe('e2.21')
 })
 
 test('a cursor of another history gets its resets first, and only the last of them ends the old history', async () => {
   const resets = [reset(30, 8453, 'other_history'), reset(30, 56, 'other_history')]
   const { resume } = changeStream(fakeChangeFeed({ resets }).sources)
   const { after, id, text = '' } = await resume({ epoch: 'e1', seq: 21 }, filter)
-  expect([after, id]).toEqual([30, 'e1.21'])
+  expect([after, id]).toEqual([{ epoch: 'e2', seq: 30 }, 'e1.21'])
   expect(text).toBe(
     'id: e1.21\nevent: reset\ndata: {"chainId":8453,"reason":"other_history"}\n\n' +
       'id: e2.30\nevent: reset\ndata: {"chainId":56,"reason":"other_history"}\n\n',
   )
   const other = changeStream(fakeChangeFeed({ resets: [reset(30, 8453)] }).sources)
-  expect(await other.resume({ epoch: 'e1', seq: 21 }, filter)).toEqual({ after: 21 })
+  expect(await other.resume({ epoch: 'e1', seq: 21 }, filter)).toEqual({ after: { epoch: 'e2', seq: 21 } })
 })
 
 const streamsOf = (source: ReturnType<typeof settlementStream> | ReturnType<typeof changeStream>, app: object) => {

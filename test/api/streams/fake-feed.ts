@@ -7,6 +7,7 @@ import {
   createStreams,
   type StreamItem,
   type StreamSource,
+  type StreamStart,
 } from '../../../src/api/streams/shared.ts'
 import { createFakeChanges } from '../../support/fake-changes.ts'
 
@@ -64,6 +65,9 @@ type Options = {
   readonly onItems?: () => void
 }
 
+/** A stream that begins after a number of a feed with one history. */
+export const startAt = (seq: number): StreamStart => ({ after: { epoch: '', seq } })
+
 /** The streams of a feed that a test grows, and the reads that they make of it. */
 export const openFeed = ({ max = 100, maxPerClient = 100, ...options }: Options = {}) => {
   const index = createFakeChanges()
@@ -73,14 +77,16 @@ export const openFeed = ({ max = 100, maxPerClient = 100, ...options }: Options 
   const source: StreamSource<StreamItem, Parity> = {
     all: 'all',
     passes,
-    async after(seq, filter, limit) {
+    async after(from, filter, limit) {
+      const { seq } = from
       reads.push({ seq, filter, limit })
       const rest = feed.filter((item) => item.seq > seq && passes(filter, item))
       await state.before()
-      return { items: rest.slice(0, limit), hasMore: rest.length > limit }
+      const items = rest.slice(0, limit)
+      return { items, next: { ...from, seq: items.at(-1)?.seq ?? seq }, hasMore: rest.length > limit }
     },
     newest: () => index.changes.position(),
-    idOf: (seq) => `at-${seq}`,
+    idOf: ({ seq }) => `at-${seq}`,
   }
   const capacity = createStreamCapacity(max, maxPerClient)
   const log = pino({ level: 'silent' })
@@ -101,7 +107,7 @@ export const openFeed = ({ max = 100, maxPerClient = 100, ...options }: Options 
     /** Opens a stream after a position: the newest one unless given. */
     async open(after = index.changes.position(), filter: Parity = 'all', address = '192.0.2.1') {
       const response = new FakeResponse()
-      streams.open(response as unknown as ServerResponse, address, { after }, filter)
+      streams.open(response as unknown as ServerResponse, address, startAt(after), filter)
       await settled()
       return response
     },

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openStream, resumedFrom } from '../../../src/api/streams/open.ts'
 import { createStreamCapacity, type StreamStart } from '../../../src/api/streams/shared.ts'
 import { eventually } from '../../support/process.ts'
-import { openFeed, settled } from './fake-feed.ts'
+import { openFeed, settled, startAt } from './fake-feed.ts'
 
 test('places are counted in total and for each address, until each is given back', () => {
   const capacity = createStreamCapacity(4, 2)
@@ -28,7 +28,7 @@ test('places are counted in total and for each address, until each is given back
 /** A server with a stream at `/`, which begins where `begin` resolves to. */
 const serve = async (options: Parameters<typeof openFeed>[0] = {}) => {
   const feed = openFeed(options)
-  const state = { begin: async (): Promise<StreamStart> => ({ after: 0 }), begun: 0 }
+  const state = { begin: async (): Promise<StreamStart> => startAt(0), begun: 0 }
   const app = Fastify()
   onTestFinished(async () => {
     feed.streams.close()
@@ -105,7 +105,7 @@ test('a client that leaves before its stream begins keeps no place, and no strea
   expect(hasPlaces(1)).toBe(false)
   request.destroy()
   await eventually('the place is free', () => hasPlaces(1))
-  go({ after: 0 })
+  go(startAt(0))
   await settled()
   expect(streams.counts()).toEqual({ open: 0, dropped: 0 })
 })

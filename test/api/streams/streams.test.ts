@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { FakeResponse, openFeed, settled } from './fake-feed.ts'
+import { FakeResponse, openFeed, settled, startAt } from './fake-feed.ts'
 
 const useFakeTimers = (): void => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'setInterval', 'clearInterval'] })
@@ -22,7 +22,7 @@ test('a stream may begin with a text and an id of its own', async () => {
   const { streams, commit } = openFeed()
   await commit(1, 2, 3)
   const response = new FakeResponse()
-  const start = { after: 3, id: 'older', text: 'event: reset\n\n' }
+  const start = { ...startAt(3), id: 'older', text: 'event: reset\n\n' }
   streams.open(response as unknown as ServerResponse, 'a', start, 'all')
   await settled()
   expect(response.text).toBe('retry: 1000\nid: older\nevent: position\ndata:\n\nevent: reset\n\n')
@@ -77,6 +77,17 @@ test('a stream that begins in the past reads pages until it reaches the present'
   ])
   await commit(6, 7)
   expect(response.items()).toEqual([1, 3, 5, 7])
+})
+
+test('a stream whose filter passes no item at the end of its past reads it once', async () => {
+  const { open, commit, reads, state } = openFeed()
+  await commit(1, 2, 3, 4)
+  await open()
+  state.before = settled
+  const response = await open(0, 'odd')
+  await settled()
+  response.destroy()
+  expect([response.items(), reads.length]).toEqual([[1, 3], 1])
 })
 
 test('a stream that begins at an item in memory reads nothing', async () => {
@@ -164,7 +175,7 @@ test('the next page of a slow client is read once its buffer is empty', async ()
   await feed.commit(1, 2, 3)
   const response = new FakeResponse()
   response.writableNeedDrain = true
-  feed.streams.open(response as unknown as ServerResponse, 'a', { after: 0 }, 'all')
+  feed.streams.open(response as unknown as ServerResponse, 'a', startAt(0), 'all')
   await settled()
   expect([response.items(), feed.reads.length]).toEqual([[1, 2], 1])
   response.writableNeedDrain = false
@@ -179,7 +190,7 @@ test('an item that arrives while a client empties its buffer is sent once the bu
   await commit(1, 2)
   const response = new FakeResponse()
   response.writableNeedDrain = true
-  streams.open(response as unknown as ServerResponse, 'a', { after: 0 }, 'all')
+  streams.open(response as unknown as ServerResponse, 'a', startAt(0), 'all')
   await settled()
   await commit(3)
   expect(response.items()).toEqual([1, 2])
@@ -194,7 +205,7 @@ test('a client that leaves while it catches up is read no further page', async (
   await commit(1, 2, 3)
   const response = new FakeResponse()
   response.writableNeedDrain = true
-  streams.open(response as unknown as ServerResponse, 'a', { after: 0 }, 'all')
+  streams.open(response as unknown as ServerResponse, 'a', startAt(0), 'all')
   await settled()
   response.destroy()
   await settled()
@@ -225,10 +236,10 @@ test('a client that left before its first page is read nothing', async () => {
   await commit(1, 2)
   const response = new FakeResponse()
   response.destroyed = true
-  streams.open(response as unknown as ServerResponse, 'a', { after: 0 }, 'all')
+  streams.open(response as unknown as ServerResponse, 'a', startAt(0), 'all')
   const pipelined = new FakeResponse()
   pipelined.req.socket.destroyed = true
-  streams.open(pipelined as unknown as ServerResponse, 'a', { after: 0 }, 'all')
+  streams.open(pipelined as unknown as ServerResponse, 'a', startAt(0), 'all')
   await settled()
   expect([response.text, pipelined.text, reads, streams.counts().open]).toEqual(['', '', [], 0])
 })
