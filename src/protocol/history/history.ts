@@ -42,17 +42,19 @@ export const foldAt = ({ start, logs }: History, block: bigint): Fold => {
 }
 
 /**
- * The states of an event at ascending times (Unix seconds), each after the logs of the blocks up to it. The fold is the
- * same object each time.
+ * The states of an event at ascending times (Unix seconds), each after the logs up to it. Logs above the block `upTo` are
+ * left out, because later blocks may share its second. The fold is the same object each time.
  */
 export function* foldsAt(
   { start, logs }: History,
   times: Iterable<bigint>,
+  upTo: bigint,
 ): Generator<{ readonly fold: Fold; readonly time: bigint }> {
   const fold = start()
+  const known = logs.filter(({ blockNumber }) => blockNumber <= upTo)
   let next = 0
   for (const time of times) {
-    for (let log = logs[next]; log !== undefined && log.blockTimestamp <= time; log = logs[next]) {
+    for (let log = known[next]; log !== undefined && log.blockTimestamp <= time; log = known[next]) {
       fold.apply(log)
       next += 1
     }

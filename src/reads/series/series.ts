@@ -81,16 +81,17 @@ export const tokenOf = async (
   address: Address,
 ): Promise<Token> => lists.token(chainId, address, null) ?? lists.tokens.ask(chainId, address)
 
-/** The times of the points of an event: its creation and those of logs that changed it, or the ends of intervals. */
+/** The times of the points of an event: its creation and those of its logs up to the end, or the ends of intervals. */
 const timesIn = (
   { fact: { blockTimestamp: created }, history: { logs } }: PastEvent,
   interval: SeriesQuery['interval'],
   from: bigint,
-  to: bigint,
+  { second, block }: End,
 ): readonly bigint[] => {
-  if (interval !== 'change') return timesOf(interval ?? 'day', from, to)
-  const times = [created, ...logs.map(({ blockTimestamp }) => blockTimestamp)]
-  return atMostPoints([...new Set(times)].filter((time) => time >= from && time <= to))
+  if (interval !== 'change') return timesOf(interval ?? 'day', from, second)
+  const known = logs.filter(({ blockNumber }) => blockNumber <= block.number)
+  const times = [created, ...known.map(({ blockTimestamp }) => blockTimestamp)]
+  return atMostPoints([...new Set(times)].filter((time) => time >= from && time <= second))
 }
 
 type Figures<Of> = Readonly<Record<string, { readonly value: (of: Of) => unknown }>>
@@ -111,7 +112,8 @@ const seriesOfEvent = async <Of>(
   const { chainId } = fact
   const token = await tokenOf(sources, chainId, seen.paymentToken)
   const rows: Point[] = []
-  for (const { fold, time } of foldsAt(history, timesIn(event, query.interval, from, end.second))) {
+  const times = timesIn(event, query.interval, from, end)
+  for (const { fold, time } of foldsAt(history, times, end.block.number)) {
     const state = stateOf(fold, time)
     if (state !== null) rows.push({ chainId, ...token, time: Number(time), ...figuresOf(figures, query, state) })
   }

@@ -88,7 +88,7 @@ const linesOf = async (
       const token = event.seen.paymentToken
       const line = lines.get(`${chainId} ${token}`) ?? { chainId, token, points: new Map() }
       lines.set(`${chainId} ${token}`, line)
-      for (const { fold, time } of foldsAt(event.history, times.get(chainId) ?? [])) {
+      for (const { fold, time } of foldsAt(event.history, times.get(chainId) ?? [], event.block.number)) {
         const sums = line.points.get(time) ?? new Map<string, bigint>()
         line.points.set(time, sums)
         addHoldings(sums, fold, time, holdings)

@@ -2,7 +2,7 @@
 import type { Faults } from '../fault.ts'
 
 const fold = ['test/history/fold.test.ts', 'test/history/fold.service.test.ts', 'test/history/at.service.test.ts']
-const series = ['test/history/series.service.test.ts']
+const series = ['test/history/series.test.ts', 'test/history/series.service.test.ts']
 const totals = ['test/history/totals.service.test.ts']
 
 export const historyFaults: Faults = {
@@ -47,6 +47,8 @@ export const historyFaults: Faults = {
       ['if (completeTo === null)', 'if (completeTo === 0n)'],
       ['log.blockNumber <= block', 'log.blockNumber < block'],
       ['log.blockTimestamp <= time', 'log.blockTimestamp < time'],
+      ['blockNumber <= upTo', 'blockNumber < upTo'],
+      ['blockNumber <= upTo', 'true'],
     ],
   },
   'src/reads/series/figures.ts': {
@@ -88,10 +90,12 @@ export const historyFaults: Faults = {
   'src/reads/series/series.ts': {
     tests: series,
     faults: [
-      ['[created, ...logs', '[...logs'],
+      ['[created, ...known', '[...known'],
       ["|| ('seconds' in to && to.seconds >= tip.timestamp)", ''],
       ['if (first > second) throw', 'if (false) throw'],
-      ['time >= from && time <= to', 'time >= from'],
+      ['time >= from && time <= second', 'time >= from'],
+      ['blockNumber <= block.number)', 'true)'],
+      ['times, end.block.number', 'times, end.block.number + 1n'],
     ],
   },
   'src/api/routes/series.ts': {
