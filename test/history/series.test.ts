@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { createFold, type EventLog } from '../../src/protocol/history/fold.ts'
 import type { PastLog } from '../../src/protocol/history/history.ts'
 import { rulesOf } from '../../src/protocol/history/rules.ts'
@@ -9,7 +9,7 @@ import { seedEvent, seedToken, walletOf } from '../support/seed-index.ts'
 
 /* Series of an event whose logs are given. Blocks 100 and 101 share a second. */
 
-const SECOND = 1_000n
+const SECOND = 1_000_000n
 const plan = { token: seedToken, wallets: 10, events: 3, rowsABlock: 5 } as const
 const { fact, seen } = seedEvent(1, plan)
 
@@ -25,7 +25,7 @@ const buy = (id: bigint, blockNumber: bigint): PastLog =>
 const block = (number: bigint) => ({ number, hash: `0x${'0'.repeat(64)}` as const, timestamp: SECOND })
 
 /** Sources of an event with these logs, of which a wallet has position 1. The newest block is 101. */
-const sourcesOf = (logs: readonly PastLog[]): SeriesSources => {
+const sourcesOf = (logs: readonly PastLog[], boughtAt = SECOND): SeriesSources => {
   const terms = { ...seen.range, expiryDate: fact.expiryDate, allowExternalLp: true, creatorLoyaltyRate: 0n }
   const fold = createFold(terms, rulesOf.reference[0])
   for (const each of logs) fold.apply(each)
@@ -36,7 +36,12 @@ const sourcesOf = (logs: readonly PastLog[]): SeriesSources => {
     ...{ completeTo: 101n, logs },
   }
   const position = {
-    ...{ wallet: 1, row: listRow('position', 8453, 1, { blockTimestamp: '1000' }), feeRate: 0n, isClaimable: false },
+    ...{
+      wallet: 1,
+      row: listRow('position', 8453, 1, { blockTimestamp: `${boughtAt}` }),
+      feeRate: 0n,
+      isClaimable: false,
+    },
     figures: [2_000n, 500n, 0n],
   }
   return {
@@ -77,7 +82,7 @@ test('a series of changes has no point for a later block in the second of its la
     const { rows } = await eventSeries(sourcesOf([deposit(1n, 101n)]), { chainId: 8453, id: 1 }, query)
     return rows.map(({ time }) => time)
   }
-  expect([await times(100n), await times(101n)]).toEqual([[900], [900, 1_000]])
+  expect([await times(100n), await times(101n)]).toEqual([[900], [900, Number(SECOND)]])
 })
 
 test('a series of a wallet ends with the logs of its last block', async () => {
@@ -89,4 +94,33 @@ test('a series of a wallet ends with the logs of its last block', async () => {
   }
   expect(await last(100n)).toEqual(['500', false])
   expect(await last(101n)).toEqual(['500', true])
+})
+
+test('other requests are handled between the points of one event in a series of a wallet', async () => {
+  let ms = 0
+  const clock = vi.spyOn(performance, 'now')
+  onTestFinished(() => clock.mockRestore())
+  const sources = sourcesOf([deposit(1n, 100n), buy(1n, 100n)], 0n)
+  /** The turns of the event loop that other work has during 278 points, each of which takes `each` milliseconds. */
+  const turnsWith = async (each: number): Promise<number> => {
+    let turns = 0
+    let isOver = false
+    const others = (): void => {
+      turns += 1
+      if (!isOver) setImmediate(others)
+    }
+    clock.mockImplementation(() => {
+      ms += each
+      return ms
+    })
+    setImmediate(others)
+    const query = { interval: 'hour', chainId: [8453] } as const
+    const { rows } = await walletSeries(sources, { addr: walletOf(1) }, query)
+    isOver = true
+    expect(rows).toHaveLength(278)
+    return turns
+  }
+  const [quick, slow] = [await turnsWith(0.1), await turnsWith(4)]
+  expect(quick).toBeLessThan(10)
+  expect(slow).toBeGreaterThan(60)
 })

@@ -98,6 +98,16 @@ export const historyFaults: Faults = {
       ['times, end.block.number', 'times, end.block.number + 1n'],
     ],
   },
+  'src/reads/series/wallet.ts': {
+    tests: ['test/history/series.test.ts'],
+    faults: [
+      ['event.block.number)', 'event.block.number + 1n)'],
+      ['performance.now() - turn < SLICE_MS', 'true'],
+      ['performance.now() - turn < SLICE_MS', 'false'],
+      ['        await breathe()\n', ''],
+      ['        turn = performance.now()\n', ''],
+    ],
+  },
   'src/api/routes/series.ts': {
     tests: series,
     faults: [
