@@ -46,9 +46,9 @@ const streamOperation: Operation = {
   description: [
     'Sends the settlements after a position in the feed as server-sent events, and then each new one when the index finds it. The items are',
     'those of `/v1/hedge/settlements`. The first event is `position`: its id is where the stream begins. Connect again with',
-    '`Last-Event-ID` (or with `lastEventId`, or with `since`) to resume after the last event that arrived: no item is lost or repeated. A',
-    'comment is sent every 15 seconds. The last event of a stream is `dropped` (the client read too slowly, or',
-    'the database is out of reach) or `end` (the service restarts).',
+    '`Last-Event-ID` (or with `lastEventId`, or with `since`) to resume after the last event that arrived: no item is lost or repeated,',
+    'unless the database lost rows in a failover or a restore. A comment is sent every 15 seconds. The last event of a stream is `dropped`',
+    '(the client read too slowly, or the database is out of reach) or `end` (the service restarts).',
   ].join(' '),
   headers: ['X-Data-Source', 'X-Transaction', 'Cache-Control', 'Vary'],
   stream: true,
