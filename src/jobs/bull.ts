@@ -48,8 +48,8 @@ const reasonOf = (fault: unknown): string | null => {
 
 const jobNames = Object.keys(queues) as JobName[]
 
-/** A repeated job: puts it into Redis, and whether its schedule is there. */
-type Repeat = { readonly schedule: () => Promise<void>; readonly isScheduled: () => Promise<boolean> }
+/** A repeated job: puts it into Redis, and why it has to be put there again; null when it is scheduled. */
+type Repeat = { readonly schedule: () => Promise<void>; readonly problem: () => Promise<string | null> }
 
 /** Creates a driver with jobs in a Redis that several processes share (BullMQ). */
 export const createBullDriver = (options: BullOptions): Driver => {
@@ -155,13 +155,14 @@ export const createBullDriver = (options: BullOptions): Driver => {
     }
   }
 
-  /** Schedules again what Redis no longer has: one that evicts keys reports no fault. */
+  /** Schedules again what Redis no longer has, because one that evicts keys reports no fault, or has much too late. */
   const check = async (): Promise<void> => {
-    for (const { isScheduled, schedule } of repeats.values())
-      if (!(await isScheduled())) {
-        log.warn('Redis has lost the schedule of a job: its policy must not be to evict keys')
-        await schedule()
-      }
+    for (const { problem, schedule } of repeats.values()) {
+      const found = await problem()
+      if (found === null) continue
+      log.warn(found)
+      await schedule()
+    }
   }
   // `onFault` handles a Redis that is out of reach.
   const checking = setInterval(() => void check().catch(() => {}), checkEveryMs)
@@ -172,20 +173,28 @@ export const createBullDriver = (options: BullOptions): Driver => {
       outages.worked()
     },
     async repeat(name, key, payload, everyMs) {
+      const nextOf = async (queue: Queue): Promise<number> => (await queue.getJobScheduler(key))?.next ?? 0
+      /** True for a next job that a clock which was ahead has scheduled. The clocks of workers may differ a little. */
+      const isTooLate = (next: number): boolean => next > Date.now() + everyMs + checkEveryMs
       const schedule = async (): Promise<void> => {
         await reach(name, async (queue) => {
+          // BullMQ would keep the time of the next job.
+          if (isTooLate(await nextOf(queue))) await queue.removeJobScheduler(key)
           await queue.upsertJobScheduler(key, { every: everyMs }, { name, data: payload })
           // A job whose result Redis rejected stays active until its lock ends, and its key would block equal jobs.
           await queue.removeDeduplicationKey(key)
         })
         outages.worked()
       }
-      const isScheduled = async (): Promise<boolean> => {
-        const { next = 0 } = (await reach(name, (queue) => queue.getJobScheduler(key))) ?? {}
+      const problem = async (): Promise<string | null> => {
+        const next = await reach(name, nextOf)
+        if (isTooLate(next))
+          return 'the next run of a job was far in the future, as after a clock that was ahead: check NTP'
         // A scheduler whose next job was evicted is never due again.
-        return next + everyMs + checkEveryMs > Date.now()
+        const isThere = next + everyMs + checkEveryMs > Date.now()
+        return isThere ? null : 'Redis has lost the schedule of a job: its policy must not be to evict keys'
       }
-      repeats.set(`${name} ${key}`, { schedule, isScheduled })
+      repeats.set(`${name} ${key}`, { schedule, problem })
       // `onFault` schedules it again after a failure.
       await schedule().catch(() => {})
     },

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
+import { Queue } from 'bullmq'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createJobs, type Jobs } from '../../src/jobs/run.ts'
@@ -38,6 +39,8 @@ beforeAll(async () => {
 })
 afterAll(() => redis.close())
 
+const nextPrefix = (): string => `outage-${process.pid}-${systems++}`
+
 /**
  * The jobs of a worker: observations are requested after each block and, unless that is left out, repeated every 5 s.
  */
@@ -46,9 +49,9 @@ const startWorker = async ({
   redisUrl = redis.url,
   isRepeated = true,
   checkEveryMs = 60_000,
+  prefix = nextPrefix(),
 } = {}) => {
   const log = pino({ level: 'info' }, { write: (line: string) => lines.push(line) })
-  const prefix = `outage-${process.pid}-${systems++}`
   const jobs: Jobs = createJobs({ redisUrl, prefix, log, checkEveryMs })
   let started = 0
   let active = 0
@@ -173,6 +176,41 @@ test.each(evicted.slice(0, byForm(1, evicted.length)))(
     }
   },
 )
+
+/** Schedules the next sweep as a worker whose clock was an hour ahead did. */
+const scheduleAnHourAhead = async (prefix: string): Promise<void> => {
+  const queue = new Queue('sweep', { connection: redis.client, prefix })
+  const key = JSON.stringify(chain).replaceAll(':', '=')
+  await queue.removeJobScheduler(key)
+  const next = { every: 2_000, startDate: Date.now() + 3_600_000 }
+  await queue.upsertJobScheduler(key, next, { name: 'sweep', data: chain })
+  await queue.close()
+}
+
+test('a repeated job continues after a clock that was ahead is set back', { timeout: 60_000 }, async () => {
+  const lines: string[] = []
+  const worker = await startWorker({ lines, checkEveryMs: 500 })
+  try {
+    await eventually('a sweep', () => worker.swept() > 0)
+    await scheduleAnHourAhead(worker.prefix)
+    const before = worker.swept()
+    await eventually('two sweeps at the right time', () => worker.swept() > before + 2, 20_000)
+    expect(lines.join('')).toContain('a clock that was ahead')
+  } finally {
+    await worker.close()
+  }
+})
+
+test('a worker that starts repeats a job that a clock which was ahead has scheduled', { timeout: 60_000 }, async () => {
+  const prefix = nextPrefix()
+  await scheduleAnHourAhead(prefix)
+  const worker = await startWorker({ prefix })
+  try {
+    await eventually('two sweeps', () => worker.swept() > 1, 20_000)
+  } finally {
+    await worker.close()
+  }
+})
 
 test('a Redis that refuses every connection is asked ever more rarely', async () => {
   const lines: string[] = []
