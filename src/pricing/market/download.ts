@@ -10,7 +10,12 @@ const MAX_RATIO = 100
 /** Bytes of an archive that are unpacked per step. They become at most 1,032 times as many before the limits apply. */
 const STEP = 8_192
 
-type Options = { readonly signal?: AbortSignal | undefined; readonly timeoutMs?: number }
+type Options = {
+  readonly signal?: AbortSignal | undefined
+  readonly timeoutMs?: number
+  /** Maximum size of the file in bytes, both as it is received and unpacked; 32 MiB unless given. */
+  readonly maxBytes?: number
+}
 
 /** A fault with this module's own message. Messages of other modules may contain the URL. */
 class DownloadError extends Error {}
@@ -21,7 +26,7 @@ const isZip = (bytes: Uint8Array): boolean => bytes[0] === 0x50 && bytes[1] === 
  * The first CSV file of an archive. The unpacked bytes are counted, because the sizes in an archive's header may be
  * wrong.
  */
-const unpack = (archive: Uint8Array): string => {
+const unpack = (archive: Uint8Array, maxBytes: number): string => {
   const chunks: Uint8Array[] = []
   let size = 0
   let state: 'searching' | 'unpacking' | 'done' = 'searching'
@@ -31,7 +36,7 @@ const unpack = (archive: Uint8Array): string => {
     file.ondata = (fault, chunk, isLast) => {
       if (fault) throw fault
       size += chunk.byteLength
-      if (size > MAX_BYTES) throw new DownloadError(`the rates unpack to more than ${MAX_BYTES} bytes`)
+      if (size > maxBytes) throw new DownloadError(`the rates unpack to more than ${maxBytes} bytes`)
       if (size > MAX_RATIO * archive.byteLength)
         throw new DownloadError(`the rates unpack to more than ${MAX_RATIO} times the bytes of the archive`)
       chunks.push(chunk)
@@ -52,7 +57,8 @@ const unpack = (archive: Uint8Array): string => {
  * The text behind a URL, until `signal` aborts; of a zip archive its first CSV file. Throws an Error that names the
  * host and never the rest of the URL.
  */
-export const download = async (url: string, { signal, timeoutMs = TIMEOUT_MS }: Options = {}): Promise<string> => {
+export const download = async (url: string, options: Options = {}): Promise<string> => {
+  const { signal, timeoutMs = TIMEOUT_MS, maxBytes = MAX_BYTES } = options
   const { host } = new URL(url)
   try {
     const response = await fetch(url, {
@@ -63,11 +69,11 @@ export const download = async (url: string, { signal, timeoutMs = TIMEOUT_MS }: 
     let size = 0
     for await (const chunk of response.body) {
       size += chunk.byteLength
-      if (size > MAX_BYTES) throw new DownloadError(`the answer is longer than ${MAX_BYTES} bytes`)
+      if (size > maxBytes) throw new DownloadError(`the answer is longer than ${maxBytes} bytes`)
       chunks.push(chunk)
     }
     const bytes = Buffer.concat(chunks)
-    return isZip(bytes) ? unpack(bytes) : bytes.toString('utf8')
+    return isZip(bytes) ? unpack(bytes, maxBytes) : bytes.toString('utf8')
   } catch (fault) {
     const isTimeout = fault instanceof Error && fault.name === 'TimeoutError'
     const reason =

@@ -31,6 +31,12 @@ export const fredSeries: Readonly<Record<string, string>> = {
 /** Maximum size of a file in bytes: the longest published history is a tenth of this. */
 export const MAX_BYTES = 32 * 2 ** 20
 
+/**
+ * Maximum size of a FRED file with one series in bytes: all days since 1971 take half of this. 22 of them take up to
+ * 150 MB and two seconds.
+ */
+export const MAX_FRED_BYTES = 2 ** 19
+
 /** Maximum lines of a file: daily rates of 40 pairs over 25 years, one a line, are 260,000 lines. */
 const MAX_LINES = 300_000
 
@@ -52,6 +58,8 @@ type Sheet = {
   readonly header: readonly string[]
   readonly rows: readonly (readonly string[])[]
   readonly name: string
+  /** The dates that were checked: each column has those of all rows. */
+  readonly days: Set<string>
 }
 
 const sheetOf = (text: string, name: string): Sheet => {
@@ -72,7 +80,7 @@ const sheetOf = (text: string, name: string): Sheet => {
       // `trim` also removes a byte order mark.
       return row.map((cell) => cell.trim())
     })
-  return { header, rows, name }
+  return { header, rows, name, days: new Set() }
 }
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/
@@ -86,8 +94,10 @@ const isDay = (text: string): boolean => {
   return !Number.isNaN(time) && dayOf(time) === text
 }
 
-const dateIn = (cell: string | undefined, { name }: Sheet): string => {
+const dateIn = (cell: string | undefined, { name, days }: Sheet): string => {
+  if (cell !== undefined && days.has(cell)) return cell
   if (cell === undefined || !isDay(cell)) throw new Error(`${name}: ${quoted(cell)} is not a date YYYY-MM-DD`)
+  days.add(cell)
   return cell
 }
 
@@ -168,6 +178,14 @@ export const parseSeries = (text: string, name: string): Series[] => {
   const format = formats.find(({ header }) => header.test(sheet.header.join(',')))
   if (format === undefined) throw new Error(`${name}: no known format begins with ${quoted(sheet.header.join(','))}`)
   return format.parse(sheet)
+}
+
+/** The rates of a pair in the column `id` of a FRED file; other columns are ignored. Throws as `parseSeries` does. */
+export const parseFredSeries = (text: string, name: string, id: string, pair: string): Series => {
+  const sheet = sheetOf(text, name)
+  const index = sheet.header.indexOf(id)
+  if (index < 1) throw new Error(`${name}: expected a column ${id}, got ${quoted(sheet.header.join(','))}`)
+  return seriesOf(pair, column(sheet, index), name)
 }
 
 /**

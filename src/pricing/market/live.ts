@@ -1,7 +1,7 @@
 import { errorText } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/observe/log.ts'
 import { download } from './download.ts'
-import { fredSeries, parseSeries } from './formats.ts'
+import { fredSeries, MAX_FRED_BYTES, parseFredSeries, parseSeries } from './formats.ts'
 import type { Feed } from './market.ts'
 import { dayOf, type Series, type Source } from './series.ts'
 
@@ -66,19 +66,23 @@ export const ecbFeed = (options: Options): Feed =>
     { name: 'all', fetch: async (signal) => parseSeries(await download(options.url, { signal }), 'ECB') },
   ])
 
-/** The Federal Reserve's daily rates by FRED's `fredgraph.csv`, one series a request. */
+/**
+ * The Federal Reserve's daily rates by FRED's `fredgraph.csv`, one series a request. Of each answer, of at most
+ * `MAX_FRED_BYTES`, only the column of that series is used.
+ */
 export const fredFeed = (options: Options): Feed =>
   hourly(
     'FRED',
     options,
-    Object.keys(fredSeries).map((id) => ({
+    Object.entries(fredSeries).map(([id, pair]) => ({
       name: id,
       async fetch(signal) {
         const since = dayOf(options.now() - HISTORY_DAYS * 86_400_000)
         const url = new URL(options.url)
         url.searchParams.set('id', id)
         url.searchParams.set('cosd', since)
-        return parseSeries(await download(url.href, { signal }), `FRED ${id}`)
+        const text = await download(url.href, { signal, maxBytes: MAX_FRED_BYTES })
+        return [parseFredSeries(text, `FRED ${id}`, id, pair)]
       },
     })),
   )

@@ -2,7 +2,7 @@ import { errorText } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/observe/log.ts'
 import { createSingleFlight } from '../../lib/single-flight.ts'
 import { download } from './download.ts'
-import { parseLastObservation } from './formats.ts'
+import { MAX_FRED_BYTES, parseLastObservation } from './formats.ts'
 
 /** The dollar's 3-month bill rate: an annual fraction, used as continuously compounded. */
 export type UsdRate = {
@@ -25,9 +25,9 @@ const RETRY_MS = 60_000
 const TIMEOUT_MS = 3_000
 
 /**
- * The dollar's rate from a FRED file in percent (`fredgraph.csv?id=DTB3`), cached for 6 hours. While the publisher
- * cannot be reached, it is the last fetched rate, or the dated fallback when none was fetched. Without a URL it is
- * always the fallback.
+ * The dollar's rate from a FRED file in percent (`fredgraph.csv?id=DTB3`, at most `MAX_FRED_BYTES`), cached for 6
+ * hours. While the publisher cannot be reached, it is the last fetched rate, or the dated fallback when none was
+ * fetched. Without a URL it is always the fallback.
  *
  * @example
  * const fallback = { rate: 0.044, recordDate: '2024-11-29' }
@@ -46,7 +46,8 @@ export const createUsdRate = (options: {
 
   const refresh = async (from: string): Promise<void> => {
     try {
-      const { date, value } = parseLastObservation(await download(from, { timeoutMs: TIMEOUT_MS }), 'USD rate')
+      const text = await download(from, { timeoutMs: TIMEOUT_MS, maxBytes: MAX_FRED_BYTES })
+      const { date, value } = parseLastObservation(text, 'USD rate')
       const rate = value / 100
       if (Math.abs(rate) > 0.5) throw new Error(`USD rate: ${value} % is out of range: expected between -50 % and 50 %`)
       held = { rate, recordDate: date, fetchedAt: now(), fallback: false }

@@ -40,9 +40,27 @@ export const pricingMarketFaults: Faults = {
       ['close: close / dollars', 'close: dollars / close'],
       ['(?![A-Za-z])', ''],
       ['else rows.push(row)', ''],
+      ['  days.add(cell)\n', ''],
+      ['sheet.header.indexOf(id)', '1'],
+      ['if (index < 1) throw', 'if (index < -1) throw'],
+      ['MAX_FRED_BYTES = 2 ** 19', 'MAX_FRED_BYTES = 2 ** 19 - 1'],
       ['b.date > a.date ? b : a', 'b.date < a.date ? b : a'],
       ['sheet.header.length !== 2', 'sheet.header.length < 2'],
       ['(.*,)?USD,/', 'USD,/'],
+    ],
+  },
+  'src/pricing/market/download.ts': {
+    tests: ['test/pricing/market/download.test.ts', 'test/pricing/market/feeds.test.ts'],
+    faults: [
+      ['unpack(bytes, maxBytes)', 'unpack(bytes, MAX_BYTES)'],
+      [
+        'if (size > maxBytes) throw new DownloadError(`the rates',
+        'if (size >= maxBytes) throw new DownloadError(`the rates',
+      ],
+      [
+        'if (size > maxBytes) throw new DownloadError(`the answer',
+        'if (size >= maxBytes) throw new DownloadError(`the answer',
+      ],
     ],
   },
   'src/pricing/market/live.ts': {
@@ -58,7 +76,8 @@ export const pricingMarketFaults: Faults = {
       ["url.searchParams.set('id', id)", ''],
       ["url.searchParams.set('cosd', since)", ''],
       ['options.now() - HISTORY_DAYS', 'options.now() + HISTORY_DAYS'],
-      ['download(url.href, { signal })', 'download(url.href)'],
+      ['download(url.href, { signal, ', 'download(url.href, { '],
+      [', maxBytes: MAX_FRED_BYTES })', ' })'],
     ],
   },
   'src/pricing/market/rates-file.ts': {
@@ -109,6 +128,7 @@ export const pricingMarketFaults: Faults = {
   'src/pricing/market/usd-rate.ts': {
     tests: ['test/pricing/market/feeds.test.ts'],
     faults: [
+      [', maxBytes: MAX_FRED_BYTES })', ' })'],
       ['const rate = value / 100', 'const rate = value'],
       ['Math.abs(rate) > 0.5', 'rate > 0.5'],
       ['Math.abs(rate) > 0.5', 'Math.abs(rate) >= 0.5'],

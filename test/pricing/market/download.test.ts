@@ -18,10 +18,10 @@ describe('archives', () => {
   const zipOf = (files: Readonly<Record<string, string>>) =>
     zipSync(Object.fromEntries(Object.entries(files).map(([name, text]) => [name, strToU8(text)])))
 
-  const downloaded = async (body: Uint8Array): Promise<string> => {
+  const downloaded = async (body: Uint8Array, maxBytes?: number): Promise<string> => {
     const publisher = await startPublisher(() => ({ body }))
     try {
-      return await download(publisher.url)
+      return await download(publisher.url, maxBytes === undefined ? {} : { maxBytes })
     } finally {
       await publisher.close()
     }
@@ -52,6 +52,13 @@ describe('archives', () => {
   ])('an archive whose CSV file unpacks to more than 100 times its bytes, %s, is rejected', async (_, forge) => {
     const archive = forge(zipOf({ 'rates.csv': '0'.repeat(2 * MIB) }))
     await expect(downloaded(archive)).rejects.toThrow(/rates unpack to more than 100 times/)
+  })
+
+  test('an archive whose CSV file unpacks to more bytes than the limit is rejected', async () => {
+    const archive = zipOf({ 'rates.csv': '0123456789'.repeat(100) })
+    expect(archive.byteLength).toBeLessThan(999)
+    expect(await downloaded(archive, 1_000)).toHaveLength(1_000)
+    await expect(downloaded(archive, 999)).rejects.toThrow('the rates unpack to more than 999 bytes')
   })
 
   test('an archive without a CSV file is rejected', async () => {

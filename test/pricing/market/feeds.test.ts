@@ -228,6 +228,43 @@ describe('live publishers', () => {
     await publisher.close()
   })
 
+  test('of an answer with several series, only the requested one is used', async () => {
+    const publisher = await startPublisher((path) => {
+      const id = new URL(path, 'http://fred').searchParams.get('id')
+      const first = id === 'DEXUSEU' ? 'DEXUSUK' : 'DEXUSEU'
+      const columns = id === 'DEXSLUS' ? 'DEXSIUS' : `${first},${id}`
+      return { body: `observation_date,${columns}\n2026-11-20,7,1.05\n` }
+    })
+    const { lines, log: heard } = listen()
+    const [source] = await fredFeed({ url: publisher.url, now: () => today, log: heard }).read()
+    expect(new Set(source?.series.map(({ pair }) => pairName(pair))).size).toBe(21)
+    expect(source?.series.map(({ closes }) => closes)).toEqual(Array(21).fill([{ date: '2026-11-20', close: 1.05 }]))
+    expect(lines.join()).toContain('expected a column')
+    await publisher.close()
+  })
+
+  test('an abort ends the requests to FRED', async () => {
+    const publisher = await startPublisher(() => undefined)
+    const stop = new AbortController()
+    const reading = fredFeed({ url: publisher.url, now: () => today, log }).read(stop.signal)
+    stop.abort()
+    await expect(reading).rejects.toThrow('no connection')
+    await publisher.close()
+  })
+
+  test('a series of FRED has at most half a MiB', async () => {
+    const publisher = await startPublisher((path) => {
+      const id = new URL(path, 'http://fred').searchParams.get('id')
+      const body = `observation_date,${id}\n2026-11-20,1.05\n`
+      return { body: body.padEnd(2 ** 19 + (id === 'DEXUSEU' ? 1 : 0)) }
+    })
+    const { lines, log: heard } = listen()
+    const [source] = await fredFeed({ url: publisher.url, now: () => today, log: heard }).read()
+    expect([source?.series.length, lines.length]).toEqual([21, 1])
+    expect(lines[0]).toContain('the answer is longer than 524288 bytes')
+    await publisher.close()
+  })
+
   test('a publisher that rejects one series gives the others, and that series is requested again after a minute', async () => {
     const refused = new Set<string>()
     let rate = '1.05'
@@ -344,6 +381,16 @@ describe('the USD rate', () => {
     body = 'observation_date,DTB3\n2024-12-03,437\n'
     now += 6 * HOUR
     expect(await usd.read()).toMatchObject({ rate: 0.0437, recordDate: '2024-11-29', fallback: false })
+    await publisher.close()
+  })
+
+  test('a file of the USD rate has at most half a MiB', async () => {
+    let length = 2 ** 19 + 1
+    const publisher = await startPublisher(() => ({ body: recorded('DTB3.csv').padEnd(length) }))
+    const read = () => createUsdRate({ url: publisher.url, fallback, now: () => today, log }).read()
+    expect((await read()).fallback).toBe(true)
+    length -= 1
+    expect((await read()).fallback).toBe(false)
     await publisher.close()
   })
 

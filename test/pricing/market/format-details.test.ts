@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { parseLastObservation, parseSeries } from '../../../src/pricing/market/formats.ts'
 
 const closesIn = (text: string, name = 'USD-GHS.csv') => parseSeries(text, name)[0]?.closes
@@ -51,6 +51,14 @@ describe('a file of rates', () => {
       'USD',
       'JPY',
     ])
+  })
+
+  test('of many columns has each date checked once', () => {
+    const parse = vi.spyOn(Date, 'parse')
+    const rows = '2026-11-20,1.1,165,0.87,1.6\n2026-11-19,1.1,165,0.87,1.6\n'
+    expect(parseSeries(`Date,USD,JPY,GBP,CAD\n${rows}`, 'ecb')).toHaveLength(4)
+    expect(parse).toHaveBeenCalledTimes(2)
+    parse.mockRestore()
   })
 
   test('of one observation has one series', () => {
