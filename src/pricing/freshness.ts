@@ -4,6 +4,8 @@ import type { History } from './market/market.ts'
 import { dayOf, daysBetween } from './market/series.ts'
 import type { UsdRate } from './market/usd-rate.ts'
 
+const DAY_MS = 86_400_000
+
 /**
  * The dollar's rate is fetched every 6 hours, and every minute after a failure. A rate of this age has failed for
  * another 6 hours.
@@ -22,7 +24,12 @@ export const usdRateFault = (usd: UsdRate, now: number, maxStalenessDays: number
   if (usd.fallback) {
     return `the dollar rate is the configured fallback of ${usd.recordDate}: set ENGINE_USD_RATE_URL to a URL that can be reached`
   }
-  if (daysBetween(usd.recordDate, dayOf(now)) > maxStalenessDays) {
+  const age = daysBetween(usd.recordDate, dayOf(now))
+  // In some places the next day has begun.
+  if (age < -1 || usd.fetchedAt - now > DAY_MS) {
+    return `the dollar rate is of ${usd.recordDate} and was fetched on ${dayOf(usd.fetchedAt)}, a day that is still to come: check the engine's clock and ENGINE_USD_RATE_URL`
+  }
+  if (age > maxStalenessDays) {
     return `the dollar rate was recorded on ${usd.recordDate}, more than ${maxStalenessDays} days ago: check ENGINE_USD_RATE_URL`
   }
   if (now - usd.fetchedAt > USD_RATE_MAX_AGE_MS) {

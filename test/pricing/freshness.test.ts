@@ -32,6 +32,10 @@ describe('the age of rates', () => {
     ['fetched 12 h ago', { fetchedAt: now - 12 * HOUR_MS }, null],
     ['fetched 13.5 h ago', { fetchedAt: now - 13.5 * HOUR_MS }, 'last fetched 13 h ago'],
     ['fetched 12 h and 1 ms ago', { fetchedAt: now - 12 * HOUR_MS - 1 }, 'last fetched 12 h ago'],
+    ['recorded tomorrow, as in some places it is', { recordDate: daysAgo(-1) }, null],
+    ['recorded two days ahead', { recordDate: daysAgo(-2) }, 'a day that is still to come'],
+    ['fetched a day ahead', { fetchedAt: now + DAY_MS }, null],
+    ['fetched more than a day ahead', { fetchedAt: now + DAY_MS + 1 }, 'fetched on 2026-11-21, a day that is still'],
   ])('a dollar rate that is %s', (_, changes, fault) => {
     const found = usdRateFault({ ...usd, ...changes }, now, 7)
     if (fault === null) expect(found).toBeNull()

@@ -189,16 +189,20 @@ export const parseFredSeries = (text: string, name: string, id: string, pair: st
 }
 
 /**
- * The newest observation of a FRED file with one series. Throws the errors of `parseSeries`, and an Error when there is
- * no observation.
+ * The newest observation up to `today` (YYYY-MM-DD) of a FRED file with one series. Throws the errors of `parseSeries`,
+ * and an Error when there is no observation.
  */
-export const parseLastObservation = (text: string, name: string): { readonly date: string; readonly value: number } => {
+export const parseLastObservation = (
+  text: string,
+  name: string,
+  today: string,
+): { readonly date: string; readonly value: number } => {
   const sheet = sheetOf(text, name)
   const newest = column(sheet, 1).reduce<Close | undefined>(
-    (a, b) => (a === undefined || b.date > a.date ? b : a),
+    (a, b) => (b.date <= today && (a === undefined || b.date > a.date) ? b : a),
     undefined,
   )
   if (newest === undefined || sheet.header.length !== 2)
-    throw new Error(`${name}: expected a single series with at least one observation`)
+    throw new Error(`${name}: expected a single series with at least one observation up to today`)
   return { date: newest.date, value: newest.close }
 }

@@ -14,7 +14,14 @@ const RETRY_MS = 60_000
 /** Days of history that fill the window of estimates. */
 const HISTORY_DAYS = 3.1 * 365
 
-type Options = { readonly url: string; readonly now: () => number; readonly log: Logger }
+type Options = {
+  readonly url: string
+  /** The time in Unix milliseconds. */
+  readonly now: () => number
+  /** A monotonic clock in milliseconds, for when to fetch again: a clock that is set back would delay it. */
+  readonly monotonicNow?: () => number
+  readonly log: Logger
+}
 
 /** One request to a publisher. */
 type Part = { readonly name: string; fetch(signal: AbortSignal | undefined): Promise<readonly Series[]> }
@@ -23,7 +30,8 @@ type Part = { readonly name: string; fetch(signal: AbortSignal | undefined): Pro
  * Fetches each part hourly, and again after a minute when it failed. A part that fails keeps its previous series, with
  * a warning. Throws the first fault when all of them fail.
  */
-const hourly = (name: string, { now, log }: Options, parts: readonly Part[]): Feed => {
+const hourly = (name: string, options: Options, parts: readonly Part[]): Feed => {
+  const { monotonicNow = () => performance.now(), log } = options
   const held = new Map<Part, readonly Series[]>()
   const next = new Map<Part, number>()
   let sources: readonly Source[] = []
@@ -31,10 +39,10 @@ const hourly = (name: string, { now, log }: Options, parts: readonly Part[]): Fe
   const fetchPart = async (part: Part, signal: AbortSignal | undefined) => {
     try {
       held.set(part, await part.fetch(signal))
-      next.set(part, now() + EVERY_MS)
+      next.set(part, monotonicNow() + EVERY_MS)
       return []
     } catch (fault) {
-      next.set(part, now() + RETRY_MS)
+      next.set(part, monotonicNow() + RETRY_MS)
       return [{ part, fault }]
     }
   }
@@ -42,7 +50,7 @@ const hourly = (name: string, { now, log }: Options, parts: readonly Part[]): Fe
   return {
     name,
     async read(signal) {
-      const due = parts.filter((part) => now() >= (next.get(part) ?? 0))
+      const due = parts.filter((part) => monotonicNow() >= (next.get(part) ?? 0))
       // Concurrently, so that an unresponsive publisher costs the time of one request, not of all.
       const failed = (await Promise.all(due.map((part) => fetchPart(part, signal)))).flat()
       if (failed.length === parts.length) throw failed[0]?.fault

@@ -3,6 +3,7 @@ import type { Logger } from '../../lib/observe/log.ts'
 import { createSingleFlight } from '../../lib/single-flight.ts'
 import { download } from './download.ts'
 import { MAX_FRED_BYTES, parseLastObservation } from './formats.ts'
+import { dayOf } from './series.ts'
 
 /** The dollar's 3-month bill rate: an annual fraction, used as continuously compounded. */
 export type UsdRate = {
@@ -36,10 +37,13 @@ const TIMEOUT_MS = 3_000
 export const createUsdRate = (options: {
   readonly url: string | undefined
   readonly fallback: Pick<UsdRate, 'rate' | 'recordDate'>
+  /** The time in Unix milliseconds. */
   readonly now: () => number
+  /** A monotonic clock in milliseconds, for when to fetch again: a clock that is set back would delay it. */
+  readonly monotonicNow?: () => number
   readonly log: Logger
 }): { read(): Promise<UsdRate> } => {
-  const { url, now, log } = options
+  const { url, now, monotonicNow = () => performance.now(), log } = options
   const once = createSingleFlight<void>()
   let held: UsdRate = { ...options.fallback, fetchedAt: now(), fallback: true }
   let next = 0
@@ -47,13 +51,13 @@ export const createUsdRate = (options: {
   const refresh = async (from: string): Promise<void> => {
     try {
       const text = await download(from, { timeoutMs: TIMEOUT_MS, maxBytes: MAX_FRED_BYTES })
-      const { date, value } = parseLastObservation(text, 'USD rate')
+      const { date, value } = parseLastObservation(text, 'USD rate', dayOf(now()))
       const rate = value / 100
       if (Math.abs(rate) > 0.5) throw new Error(`USD rate: ${value} % is out of range: expected between -50 % and 50 %`)
       held = { rate, recordDate: date, fetchedAt: now(), fallback: false }
-      next = now() + CACHE_MS
+      next = monotonicNow() + CACHE_MS
     } catch (fault) {
-      next = now() + RETRY_MS
+      next = monotonicNow() + RETRY_MS
       log.warn(
         { fault: errorText(fault), recordDate: held.recordDate },
         'the USD rate cannot be refreshed; the previous one stays in use',
@@ -63,7 +67,7 @@ export const createUsdRate = (options: {
 
   return {
     async read() {
-      if (url !== undefined && now() >= next) await once('refresh', () => refresh(url))
+      if (url !== undefined && monotonicNow() >= next) await once('refresh', () => refresh(url))
       return held
     },
   }

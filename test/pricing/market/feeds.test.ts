@@ -204,7 +204,7 @@ describe('live publishers', () => {
       body: path === '/zip' ? zipped : recorded('eurofxref-hist.csv'),
     }))
     let now = today
-    const feed = ecbFeed({ url: `${publisher.url}/zip`, now: () => now, log })
+    const feed = ecbFeed({ url: `${publisher.url}/zip`, now: () => now, monotonicNow: () => now, log })
     const first = await feed.read()
     expect(await ecbFeed({ url: `${publisher.url}/csv`, now: () => now, log }).read()).toEqual(first)
     expect(first[0]?.series.map(({ closes }) => closes.length)).toEqual([4, 4, 4, 0, 4])
@@ -275,7 +275,12 @@ describe('live publishers', () => {
     })
     const { lines, log: heard } = listen()
     let now = today
-    const feed = fredFeed({ url: `${publisher.url}/fredgraph.csv?key=secret`, now: () => now, log: heard })
+    const feed = fredFeed({
+      url: `${publisher.url}/fredgraph.csv?key=secret`,
+      now: () => now,
+      monotonicNow: () => now,
+      log: heard,
+    })
     const read = async () => {
       const [source] = await feed.read()
       return Object.fromEntries(source?.series.map(({ pair, closes }) => [pairName(pair), closes[0]?.close]) ?? [])
@@ -314,11 +319,26 @@ describe('live publishers', () => {
     await publisher.close()
   })
 
+  test('a publisher is asked again after an hour although the clock was set back', async () => {
+    const publisher = await startPublisher(() => ({ body: recorded('eurofxref-hist.csv') }))
+    let [now, passed] = [today, 0]
+    const feed = ecbFeed({ url: publisher.url, now: () => now, monotonicNow: () => passed, log })
+    await feed.read()
+    now -= 365 * DAY
+    passed += HOUR - 1
+    await feed.read()
+    expect(publisher.asked).toHaveLength(1)
+    passed += 1
+    await feed.read()
+    expect(publisher.asked).toHaveLength(2)
+    await publisher.close()
+  })
+
   test('a publisher that failed is asked again after a minute', async () => {
     let status = 503
     const publisher = await startPublisher(() => ({ status, body: recorded('eurofxref-hist.csv') }))
     let now = today
-    const feed = ecbFeed({ url: publisher.url, now: () => now, log })
+    const feed = ecbFeed({ url: publisher.url, now: () => now, monotonicNow: () => now, log })
     await expect(feed.read()).rejects.toThrow('status 503')
     status = 200
     now += 59_999
@@ -334,7 +354,12 @@ describe('live publishers', () => {
     const publisher = await startPublisher(() => ({ status, body: recorded('eurofxref-hist.csv') }))
     const { lines, log: heard } = listen()
     let now = today
-    const feed = ecbFeed({ url: `${publisher.url}/hist?key=secret`, now: () => now, log: heard })
+    const feed = ecbFeed({
+      url: `${publisher.url}/hist?key=secret`,
+      now: () => now,
+      monotonicNow: () => now,
+      log: heard,
+    })
     const market = createMarket({ feeds: [feed], now: () => now, log: heard })
     expect(await market.refresh()).toBe(true)
     status = 503
@@ -355,7 +380,7 @@ describe('the USD rate', () => {
   test('the USD rate is fetched once in six hours, even by concurrent callers', async () => {
     const publisher = await startPublisher(() => ({ body: recorded('DTB3.csv') }))
     let now = today
-    const usd = createUsdRate({ url: publisher.url, fallback, now: () => now, log })
+    const usd = createUsdRate({ url: publisher.url, fallback, now: () => now, monotonicNow: () => now, log })
     const all = await Promise.all(Array.from({ length: 20 }, () => usd.read()))
     expect(all[19]).toEqual({ rate: 0.0437, recordDate: '2024-11-29', fetchedAt: today, fallback: false })
     now += 6 * HOUR - 1
@@ -371,7 +396,7 @@ describe('the USD rate', () => {
     let body = 'nonsense'
     const publisher = await startPublisher(() => ({ body }))
     let now = today
-    const usd = createUsdRate({ url: publisher.url, fallback, now: () => now, log })
+    const usd = createUsdRate({ url: publisher.url, fallback, now: () => now, monotonicNow: () => now, log })
     expect(await usd.read()).toEqual({ ...fallback, fetchedAt: today, fallback: true })
     body = recorded('DTB3.csv')
     now += 59_999
@@ -381,6 +406,36 @@ describe('the USD rate', () => {
     body = 'observation_date,DTB3\n2024-12-03,437\n'
     now += 6 * HOUR
     expect(await usd.read()).toMatchObject({ rate: 0.0437, recordDate: '2024-11-29', fallback: false })
+    await publisher.close()
+  })
+
+  test('the USD rate is fetched again after six hours although the clock was set back', async () => {
+    let body = recorded('DTB3.csv')
+    const publisher = await startPublisher(() => ({ body }))
+    let [now, passed] = [today, 0]
+    const usd = createUsdRate({ url: publisher.url, fallback, now: () => now, monotonicNow: () => passed, log })
+    await usd.read()
+    now -= 365 * DAY
+    passed += 6 * HOUR
+    body = 'observation_date,DTB3\n2025-11-19,3.9\n2025-11-21,3.8\n2025-11-22,3.7\n'
+    // The observation of a day that is still to come does not count.
+    expect(await usd.read()).toMatchObject({ rate: 0.038, recordDate: '2025-11-21', fetchedAt: now })
+    await publisher.close()
+  })
+
+  test('rates are not fetched again because the clock was set ahead', async () => {
+    const publisher = await startPublisher((path) => ({
+      body: recorded(path === '/usd' ? 'DTB3.csv' : 'eurofxref-hist.csv'),
+    }))
+    let now = today
+    const usd = createUsdRate({ url: `${publisher.url}/usd`, fallback, now: () => now, log })
+    const feed = ecbFeed({ url: `${publisher.url}/ecb`, now: () => now, log })
+    for (const ahead of [0, DAY]) {
+      now += ahead
+      await usd.read()
+      await feed.read()
+    }
+    expect(publisher.asked).toEqual(['/usd', '/ecb'])
     await publisher.close()
   })
 

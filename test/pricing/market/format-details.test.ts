@@ -61,11 +61,19 @@ describe('a file of rates', () => {
     parse.mockRestore()
   })
 
+  test('of one observation has one up to today, and later ones are ignored', () => {
+    const text = 'observation_date,DTB3\n2026-11-21,5\n2026-11-20,4\n2026-11-19,3\n2026-11-22,6\n'
+    expect(parseLastObservation(text, 'rate', '2026-11-20')).toEqual({ date: '2026-11-20', value: 4 })
+    expect(parseLastObservation(text, 'rate', '2026-11-21')).toEqual({ date: '2026-11-21', value: 5 })
+    expect(() => parseLastObservation(text, 'rate', '2026-11-18')).toThrow('at least one observation up to today')
+  })
+
   test('of one observation has one series', () => {
-    expect(parseLastObservation('observation_date,DTB3\n2026-11-20,4\n', 'rate')).toEqual({
+    expect(parseLastObservation('observation_date,DTB3\n2026-11-20,4\n', 'rate', '2026-11-20')).toEqual({
       date: '2026-11-20',
       value: 4,
     })
-    expect(() => parseLastObservation('observation_date,DTB3,DTB6\n2026-11-20,4,5\n', 'rate')).toThrow('single series')
+    const two = 'observation_date,DTB3,DTB6\n2026-11-20,4,5\n'
+    expect(() => parseLastObservation(two, 'rate', '2026-11-20')).toThrow('single series')
   })
 })

@@ -101,9 +101,9 @@ describe('limits of a file', () => {
 })
 
 test('the newest observation is the last row with a value', () => {
-  expect(parseLastObservation(recorded('DTB3.csv'), 'DTB3')).toEqual({ date: '2024-11-29', value: 4.37 })
-  expect(() => parseLastObservation('observation_date,DTB3\n2024-11-29,.\n', 'DTB3')).toThrow(
+  expect(parseLastObservation(recorded('DTB3.csv'), 'DTB3', '2026-11-20')).toEqual({ date: '2024-11-29', value: 4.37 })
+  expect(() => parseLastObservation('observation_date,DTB3\n2024-11-29,.\n', 'DTB3', '2026-11-20')).toThrow(
     'at least one observation',
   )
-  expect(() => parseLastObservation('<html></html>', 'DTB3')).toThrow('DTB3')
+  expect(() => parseLastObservation('<html></html>', 'DTB3', '2026-11-20')).toThrow('DTB3')
 })
