@@ -1,6 +1,6 @@
 import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
-import { errorText } from '../lib/errors.ts'
+import { clip, errorText } from '../lib/errors.ts'
 import { withTimeout } from '../lib/with-timeout.ts'
 import { createCheckedLookup, parseEndpointUrl } from './address.ts'
 import { createResolve, type Resolve } from './resolve.ts'
@@ -11,6 +11,9 @@ const TIMEOUT_MS = 15_000
 
 /** Most bytes before the status. Interim responses and blank lines could go on until the time-out. */
 const MAX_BEFORE_STATUS = 65_536
+
+/** Most characters of a failure: the error of a certificate lists its names, of which a receiver can have thousands. */
+const MAX_FAILURE = 500
 
 /** The result of an attempt. */
 export type Posted =
@@ -82,7 +85,7 @@ export const createPost = ({
     try {
       return await withTimeout(work, { ms: timeoutMs, late, signal })
     } catch (error) {
-      return { ok: false, failure: errorText(error) }
+      return { ok: false, failure: clip(errorText(error), MAX_FAILURE) }
     }
   }
 }

@@ -195,6 +195,12 @@ test('an attempt ends with its signal, and before its time-out', async () => {
   await silent.close()
 })
 
+test('a failure of any length is cut to 500 characters, without control characters', async () => {
+  const names = 'DNS:hooks.example.com\n'.repeat(1_000)
+  const posted = await post('https://hooks.example.com/', () => Promise.reject(new Error(names)))
+  expect(posted).toEqual({ ok: false, failure: `${names.slice(0, 499).replaceAll('\n', ' ')}…` })
+})
+
 test('HTTP to this machine works where it is allowed', async () => {
   expect(await post(receiver.url, undefined, true)).toEqual({ ok: true, status: 204 })
   expect(await post(receiver.url)).toMatchObject({ ok: false })

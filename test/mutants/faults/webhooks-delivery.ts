@@ -144,6 +144,7 @@ export const deliveryFaults: Faults = {
       ['status >= 200 && status < 300', 'status > 200 && status < 300'],
       ['status >= 200 && status < 300', 'status >= 200 && status <= 300'],
       ['before > maxBeforeStatus', 'before >= maxBeforeStatus'],
+      ['clip(errorText(error), MAX_FAILURE)', 'errorText(error)'],
       ['        response.destroy()\n', ''],
       ['Buffer.byteLength(body)', 'body.length'],
       ['lookup: createCheckedLookup(url, resolve),', ''],
