@@ -227,9 +227,10 @@ test('a resume makes messages due now, dead ones included, and those of another 
   await store.store('we_1', 4, { nextAt: after(3_600_000), sentAt: after(-60_001) })
   await store.store('we_1', 5, { nextAt: after(60_000), sentAt: after(-59_000) })
   await store.store('we_1', 6, { nextAt: after(-5) })
+  await store.store('we_1', 8, { nextAt: after(3_660_000), sentAt: after(3_600_000) })
   for (const seq of [4, 6, 7]) await store.store('we_2', seq, { nextAt: after(3_600_000) })
   await change({ state: 'paused', failingSince: now, retryAt: after(9), failure: 'status 500' })
-  expect(await resumeEndpoint(database, 'we_1', false, now)).toEqual({ waiting: 5, revived: 1 })
+  expect(await resumeEndpoint(database, 'we_1', false, now)).toEqual({ waiting: 6, revived: 1 })
   const due = (await store.stored()).map(({ endpoint, seq, nextAt }) => [endpoint, seq, nextAt.getTime() - at])
   expect(due.filter(([, seq]) => Number(seq) > 3)).toEqual([
     ['we_1', 4, 0],
@@ -239,6 +240,8 @@ test('a resume makes messages due now, dead ones included, and those of another 
     ['we_1', 6, -5],
     ['we_2', 6, 3_600_000],
     ['we_2', 7, 3_600_000],
+    // It was sent while the clock was an hour ahead.
+    ['we_1', 8, 60_000],
   ])
   expect((await store.stored()).map(({ endpoint, state }) => [endpoint, state])).toContainEqual(['we_2', 'dead'])
   const endpoint = { state: 'active', failingSince: null, retryAt: null, failure: null }

@@ -19,8 +19,9 @@ export const resumeEndpoint = (
     // Locks the endpoint: a failure that is recorded at the same time is either visible below or pauses it again.
     const active = { state: 'active', failingSince: null, retryAt: null, failure: null } as const
     if (!(await changeEndpoint(handle, id, active))) return undefined
-    // The attempt of a claim may be under way.
-    const due = sql`greatest(${now.toISOString()}::timestamptz, ${deliveries.sentAt} + ${CLAIM_MS} * interval '1 ms')`
+    // The attempt of a claim may be under way, for the time of a claim at most: the clock may have been ahead.
+    const [at, claim] = [sql`${now.toISOString()}::timestamptz`, sql`${CLAIM_MS} * interval '1 ms'`]
+    const due = sql`least(greatest(${at}, ${deliveries.sentAt} + ${claim}), ${at} + ${claim})`
     const ofEndpoint = eq(deliveries.endpoint, id)
     const late = handle
       .select({ id: deliveries.id })

@@ -340,7 +340,8 @@ export const deliveryFaults: Faults = {
   'src/db/webhooks/resume.ts': {
     tests: ['test/db/webhook-deliveries.service.test.ts'],
     faults: [
-      ['sql`greatest(', 'sql`least('],
+      ['least(greatest(', 'least(least('],
+      ['sql`least(greatest(', 'sql`greatest(greatest('],
       ['failingSince: null, retryAt: null', 'failingSince: null'],
       ['leavesDead ? 0 : await', 'await'],
       ['where(and(ofEndpoint, inArray(deliveries.id, late)))', 'where(inArray(deliveries.id, late))'],
