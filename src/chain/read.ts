@@ -42,8 +42,8 @@ const BATCH = 500
  */
 const GATHER_MS = 10
 
-/** No reader stays at a block for longer, and answers of one block are of no use to another one. */
-const KEPT_MS = 60_000
+/** Readers go on to the next head within seconds, and answers at one block are of no use at another. */
+const KEPT_MS = 5_000
 
 type Waiting = {
   readonly request: Request<unknown>

@@ -177,7 +177,7 @@ describe('an outcome', () => {
       { ok: true, value: '0x01' },
       { ok: false, error: reverted },
     ])
-    await vi.advanceTimersByTimeAsync(59_999)
+    await vi.advanceTimersByTimeAsync(4_999)
     expect([await reader.readAt(block, [view(1), view(2)]), await next()]).toEqual([outcomes, []])
     void reader.readAt(blockOf('b2'), [view(1)])
     expect(await next()).toHaveLength(1)
