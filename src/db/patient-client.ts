@@ -1,17 +1,15 @@
 import { Client } from 'pg'
-import { vanishingClient } from './sessions.ts'
+import { noticesLoss } from './sessions.ts'
 
 /**
  * Connects for work that may take long: without the time-outs of statements and of idle transactions that its role may
- * have. A lost server is noticed on both sides.
+ * have.
  */
 export const openPatient = async (url: string): Promise<Client> => {
   const client = new Client({
     connectionString: url,
     connectionTimeoutMillis: 10_000,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: 10_000,
-    options: vanishingClient,
+    ...noticesLoss,
   })
   // A connection that breaks fails its query; without a listener the event would end the process.
   client.on('error', () => {})

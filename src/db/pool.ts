@@ -9,7 +9,7 @@ import type { Logger } from '../lib/observe/log.ts'
 import { createOutageLog } from '../lib/observe/outage-log.ts'
 import { waited } from '../lib/observe/timing.ts'
 import { adviceOf, faultText, isOutOfReach, withoutStatement } from './refusals.ts'
-import { haveOneSession, vanishingClient } from './sessions.ts'
+import { haveOneSession, noticesLoss } from './sessions.ts'
 
 /** A unit of work of the database: a statement, or a transaction of several statements. */
 type Work = {
@@ -79,9 +79,6 @@ const CONNECT_TIMEOUT_MS = 1_000
  */
 const IDLE_IN_TRANSACTION_MS = 2_000
 
-/** How long a connection is silent before TCP checks whether its server is there, in milliseconds. */
-const KEEP_ALIVE_AFTER_MS = 10_000
-
 const readOnly = { isolationLevel: 'repeatable read', accessMode: 'read only' } as const
 
 /**
@@ -101,10 +98,8 @@ export const createDatabase = (options: DatabaseOptions): Database => {
     // A server that vanished without closing the connection must not block a query for ever.
     query_timeout: options.statementTimeoutMs + CONNECT_TIMEOUT_MS,
     idle_in_transaction_session_timeout: idleInTransactionMs,
-    keepAlive: true,
-    // A server that vanished is found within seconds, also by a connection that is idle.
-    keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
-    options: `${vanishingClient} -c bytea_output=hex`,
+    ...noticesLoss,
+    options: `${noticesLoss.options} -c bytea_output=hex`,
     application_name: 'fx-protection',
   }
   // Connections stay open: a busy machine makes new ones too slowly, just when many are needed.

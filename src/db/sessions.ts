@@ -1,11 +1,9 @@
 import type { ClientBase } from 'pg'
 
-/**
- * The options of a session whose client may vanish without closing the connection. The server notices it and ends the
- * session with its locks: within half a second while it executes a statement, within half a minute while the session is
- * idle or its messages are not confirmed.
- */
-export const vanishingClient = [
+/** How long a connection is silent before its client checks whether the server is there, in milliseconds. */
+const KEEP_ALIVE_AFTER_MS = 10_000
+
+const sessionOptions = [
   'client_connection_check_interval=500',
   'tcp_keepalives_idle=10',
   'tcp_keepalives_interval=5',
@@ -14,6 +12,17 @@ export const vanishingClient = [
 ]
   .map((setting) => `-c ${setting}`)
   .join(' ')
+
+/**
+ * Settings of a connection of which either side may vanish without closing it. The client finds a lost server within
+ * seconds. The server ends the session of a lost client with its locks: within half a second while it executes a
+ * statement, within half a minute while the session is idle or its messages are not confirmed.
+ */
+export const noticesLoss = {
+  keepAlive: true,
+  keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
+  options: sessionOptions,
+} as const
 
 type Connection = Pick<ClientBase, 'query'>
 

@@ -3,7 +3,7 @@ import { backoffMs } from '../../lib/backoff.ts'
 import { errorText } from '../../lib/errors.ts'
 import { sleep } from '../../lib/lifecycle.ts'
 import type { Logger } from '../../lib/observe/log.ts'
-import { vanishingClient } from '../sessions.ts'
+import { noticesLoss } from '../sessions.ts'
 
 /** How often an idle connection is checked, in milliseconds, which bounds the delay by a lost notification. */
 const CHECK_EVERY_MS = 500
@@ -38,8 +38,7 @@ export const createNotificationListener = (deps: {
       connectionString: url,
       connectionTimeoutMillis: ANSWER_WITHIN_MS,
       query_timeout: ANSWER_WITHIN_MS,
-      keepAlive: true,
-      options: vanishingClient,
+      ...noticesLoss,
       application_name: `fx-protection ${channel}`,
     })
     const lost = new AbortController()

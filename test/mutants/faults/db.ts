@@ -570,7 +570,7 @@ export const dbFaults: Faults = {
       ['    statement_timeout: options.statementTimeoutMs,\n', ''],
       [', idleTimeoutMillis: 0', ''],
       ['    idle_in_transaction_session_timeout: idleInTransactionMs,\n', ''],
-      ['${vanishingClient} -c', '-c'],
+      ['${noticesLoss.options} -c', '-c'],
       ["  pool.on('error', lost)\n", ''],
       ["  pool.on('connect', (client) => client.on('error', lost))\n", ''],
       ['throw withoutStatement(error)\n', 'throw error\n'],
