@@ -1,6 +1,13 @@
 import { expect, test } from 'vitest'
 import { createFold, type EventLog } from '../../src/protocol/history/fold.ts'
-import { type EventRecord, foldAt, foldsAt, historyOf, type PastLog } from '../../src/protocol/history/history.ts'
+import {
+  type EventRecord,
+  foldAt,
+  foldsAt,
+  historyOf,
+  historyTo,
+  type PastLog,
+} from '../../src/protocol/history/history.ts'
 import { rulesOf } from '../../src/protocol/history/rules.ts'
 
 const range = { strike: 12_000_000n, payoutCap: 13_500_000n, initialRate: 11_400_000n, strikeAbove: true }
@@ -44,7 +51,7 @@ test('logs that lead to what the views returned are the past of the event, at ea
   expect(foldAt(history, 1n).event(0n)).toMatchObject({ totalLiquidity: 10_000n, totalExposure: 0n, settledAt: 0n })
   expect(foldAt(history, 2n).event(0n)).toMatchObject({ totalExposure: 20_000n, creatorEarnings: 5n })
   expect(foldAt(history, 101n).position(1n)).toMatchObject({ status: 4, claimed: false })
-  const payouts = [...foldsAt(history, [10n, 19n, 20n, 1_019n, 1_020n], 200n)].map(({ fold }) => [
+  const payouts = [...foldsAt(history, [10n, 19n, 20n, 1_019n, 1_020n])].map(({ fold }) => [
     ...[fold.event(0n).hedgerCount, fold.payouts()],
   ])
   expect(payouts.at(-1)).toEqual([1n, 1_754n])
@@ -54,7 +61,7 @@ test('states at ascending times have the logs of their own second', () => {
   const history = historyOf(recordOf(), 'reference')
   if ('why' in history) throw new Error(history.why)
   const counts: bigint[] = []
-  for (const { fold } of foldsAt(history, [9n, 10n, 19n, 20n], 200n))
+  for (const { fold } of foldsAt(history, [9n, 10n, 19n, 20n]))
     counts.push(fold.event(0n).hedgerCount + fold.event(0n).lpCount)
   expect(counts).toEqual([0n, 1n, 1n, 2n])
 })
@@ -64,7 +71,7 @@ test('states up to a block have no log of a later block in the same second', () 
   const history = historyOf(recordOf({ logs: together }), 'reference')
   if ('why' in history) throw new Error(history.why)
   const claimed = (upTo: bigint) =>
-    [...foldsAt(history, [20n], upTo)].map(({ fold }) => fold.deposit(1n)?.premiumsClaimed)
+    [...foldsAt(historyTo(history, upTo), [20n])].map(({ fold }) => fold.deposit(1n)?.premiumsClaimed)
   expect([claimed(2n), claimed(3n)]).toEqual([[0n], [500n]])
 })
 

@@ -1,12 +1,9 @@
-import { setImmediate as breathe } from 'node:timers/promises'
+import { createSlices } from '../../lib/slices.ts'
 import { type Range, width } from '../../protocol/payoff.ts'
 import { digitalPrice, spreadPrice } from '../kernel/spread.ts'
 import type { RangeValue, ValueRange, Values, ValuesRequest } from '../messages.ts'
 import { type Model, type PairModel, yearsBetween } from '../model.ts'
 import { fromSix } from './premium.ts'
-
-/** Milliseconds of work between two turns of the event loop. */
-const SLICE_MS = 10
 
 const rangeOf = ({ strike, payoutCap, initialRate, strikeAbove }: ValueRange): Range => ({
   strike: BigInt(strike),
@@ -59,13 +56,11 @@ export const createValuer =
     const asOf = Math.floor(now() / 1_000)
     const names = [...new Set(ranges.map(({ pair }) => pair))]
     const models = new Map<string, PairModel | undefined>()
-    let turn = performance.now()
+    const slice = createSlices()
     for (const name of names) {
       models.set(name, await model(name))
-      // A model may calibrate a cross. Other work takes a turn as long as this, so there are few turns.
-      if (performance.now() - turn < SLICE_MS) continue
-      await breathe()
-      turn = performance.now()
+      // A model may calibrate a cross.
+      if (slice.isOver()) await slice.next()
     }
     return { asOf, values: ranges.map((range) => rangeValue(range, models.get(range.pair), asOf)) }
   }

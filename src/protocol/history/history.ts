@@ -41,20 +41,24 @@ export const foldAt = ({ start, logs }: History, block: bigint): Fold => {
   return fold
 }
 
+/** The past up to a block. A later block may share its second. */
+export const historyTo = ({ start, logs }: History, block: bigint): History => ({
+  start,
+  logs: logs.filter(({ blockNumber }) => blockNumber <= block),
+})
+
 /**
- * The states of an event at ascending times (Unix seconds), each after the logs up to it. Logs above the block `upTo` are
- * left out, because later blocks may share its second. The fold is the same object each time.
+ * The states of an event at ascending times (Unix seconds), each after the logs up to it. The fold is the same object
+ * each time.
  */
 export function* foldsAt(
   { start, logs }: History,
   times: Iterable<bigint>,
-  upTo: bigint,
 ): Generator<{ readonly fold: Fold; readonly time: bigint }> {
   const fold = start()
-  const known = logs.filter(({ blockNumber }) => blockNumber <= upTo)
   let next = 0
   for (const time of times) {
-    for (let log = known[next]; log !== undefined && log.blockTimestamp <= time; log = known[next]) {
+    for (let log = logs[next]; log !== undefined && log.blockTimestamp <= time; log = logs[next]) {
       fold.apply(log)
       next += 1
     }

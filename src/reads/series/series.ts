@@ -5,7 +5,7 @@ import { max } from '../../lib/fixed.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import type { Moment } from '../../protocol/fields/request-fields.ts'
 import type { Fold } from '../../protocol/history/fold.ts'
-import { foldsAt } from '../../protocol/history/history.ts'
+import { foldsAt, type History, historyTo } from '../../protocol/history/history.ts'
 import type { Token } from '../../protocol/tokens.ts'
 import { blockFields, type Freshness, indexedBlock, indexFreshness, isStale } from '../freshness/freshness.ts'
 import { blockAt } from '../history/block-at.ts'
@@ -81,17 +81,20 @@ export const tokenOf = async (
   address: Address,
 ): Promise<Token> => lists.token(chainId, address, null) ?? lists.tokens.ask(chainId, address)
 
-/** The times of the points of an event: its creation and those of its logs up to the end, or the ends of intervals. */
+/**
+ * The times of the points of an event: its creation and those of its logs, which are not after `second`, or the ends of
+ * intervals.
+ */
 const timesIn = (
-  { fact: { blockTimestamp: created }, history: { logs } }: PastEvent,
+  created: bigint,
+  { logs }: History,
   interval: SeriesQuery['interval'],
   from: bigint,
-  { second, block }: End,
+  second: bigint,
 ): readonly bigint[] => {
   if (interval !== 'change') return timesOf(interval ?? 'day', from, second)
-  const known = logs.filter(({ blockNumber }) => blockNumber <= block.number)
-  const times = [created, ...known.map(({ blockTimestamp }) => blockTimestamp)]
-  return atMostPoints([...new Set(times)].filter((time) => time >= from && time <= second))
+  const times = [created, ...logs.map(({ blockTimestamp }) => blockTimestamp)]
+  return atMostPoints([...new Set(times)].filter((time) => time >= from))
 }
 
 type Figures<Of> = Readonly<Record<string, { readonly value: (of: Of) => unknown }>>
@@ -108,12 +111,13 @@ const seriesOfEvent = async <Of>(
   stateOf: (fold: Fold, time: bigint) => Of | null,
 ): Promise<Series> => {
   const { event, from, end, query } = asked
-  const { history, fact, seen } = event
+  const { fact, seen } = event
   const { chainId } = fact
+  const history = historyTo(event.history, end.block.number)
   const token = await tokenOf(sources, chainId, seen.paymentToken)
   const rows: Point[] = []
-  const times = timesIn(event, query.interval, from, end)
-  for (const { fold, time } of foldsAt(history, times, end.block.number)) {
+  const times = timesIn(fact.blockTimestamp, history, query.interval, from, end.second)
+  for (const { fold, time } of foldsAt(history, times)) {
     const state = stateOf(fold, time)
     if (state !== null) rows.push({ chainId, ...token, time: Number(time), ...figuresOf(figures, query, state) })
   }

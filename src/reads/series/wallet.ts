@@ -1,12 +1,12 @@
-import { setImmediate as breathe } from 'node:timers/promises'
 import type { Address } from 'viem'
 import type { Block } from '../../chain/rpc/requests.ts'
 import { invalidField } from '../../lib/errors.ts'
 import { max, min } from '../../lib/fixed.ts'
+import { createSlices } from '../../lib/slices.ts'
 import { createTally } from '../../lib/tally.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import { kinds } from '../../protocol/entities.ts'
-import { foldsAt } from '../../protocol/history/history.ts'
+import { foldsAt, historyTo } from '../../protocol/history/history.ts'
 import { requireOneChain } from '../history/at.ts'
 import { requireProven, withNodes } from '../history/past.ts'
 import { eventsOfRows, requireAllDated } from '../history/rows.ts'
@@ -32,9 +32,6 @@ const MAX_FIGURES = 500_000
 
 /** Most entities of a wallet of each kind and chain. */
 const MAX_HOLDINGS = 1_000
-
-/** Milliseconds of work between two turns of the event loop. */
-const SLICE_MS = 10
 
 type Blocks = ReadonlyMap<ChainId, Block>
 
@@ -85,21 +82,19 @@ const linesOf = async (
   withNodes(async () => {
     const eventFor = await eventsOfRows(sources, held, blocks)
     const lines = new Map<string, Line>()
-    let turn = performance.now()
+    const slice = createSlices()
     for (const of of held) {
       const { chainId, holdings } = of
       const event = requireProven(eventFor(of), of.eventId)
       const token = event.seen.paymentToken
       const line = lines.get(`${chainId} ${token}`) ?? { chainId, token, points: new Map() }
       lines.set(`${chainId} ${token}`, line)
-      for (const { fold, time } of foldsAt(event.history, times.get(chainId) ?? [], event.block.number)) {
+      for (const { fold, time } of foldsAt(historyTo(event.history, event.block.number), times.get(chainId) ?? [])) {
         const sums = line.points.get(time) ?? new Map<string, bigint>()
         line.points.set(time, sums)
         addHoldings(sums, fold, time, holdings)
         // One event can have most of the figures.
-        if (performance.now() - turn < SLICE_MS) continue
-        await breathe()
-        turn = performance.now()
+        if (slice.isOver()) await slice.next()
       }
     }
     return lines.values()

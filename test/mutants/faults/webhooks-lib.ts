@@ -250,6 +250,15 @@ export const libFaults: Faults = {
       ['queue.shift()', 'queue.pop()'],
     ],
   },
+  'src/lib/slices.ts': {
+    tests: ['test/history/series.test.ts'],
+    faults: [
+      ['performance.now() - begun >= SLICE_MS', 'true'],
+      ['performance.now() - begun >= SLICE_MS', 'false'],
+      ['      await setImmediate()\n', ''],
+      ['      begun = performance.now()\n', ''],
+    ],
+  },
   'src/lib/single-flight.ts': {
     tests: ['test/lib/single-flight.test.ts'],
     faults: [
