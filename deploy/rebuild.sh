@@ -35,6 +35,13 @@ for chain in $chains; do
   exit 2
 done
 
+# The APIs would go on reading the first database.
+replica=$(docker compose run -T --rm --no-deps --entrypoint printenv api DATABASE_READ_URL DATABASE_READ_URL_FILE) || true
+if [ -n "$replica" ]; then
+  echo "the APIs read a replica of $current: unset DATABASE_READ_URL and run deploy/rolling-upgrade.sh api first" >&2
+  exit 2
+fi
+
 [ "$(psql --command "SELECT 1 FROM pg_database WHERE datname = '$name'" "$current")" = 1 ] ||
   docker compose exec -T postgres createdb --username fx "$name"
 in_next $secrets/database_url >$next

@@ -168,14 +168,15 @@ test('an upgrade whose containers cannot be listed ends, and is no upgrade of no
 /**
  * A rebuild on databases of chain 56 that is complete at once, and gets SIGTERM while the data moves, which has no effect.
  * Docker fails at the call that contains `failing`.
- * `carried`: how many times the new database has the history of the first one. `missing`: chains that it lacks blocks of.
+ * `carried`: how many times the new database has the history of the first one. `missing`: chains that it lacks blocks of. `replica`: what the APIs read lists from.
  */
-const rebuildUntil = (failing: string, { chains = '8453,56', carried = '0', missing = '0' } = {}) => {
+const rebuildUntil = (failing: string, { chains = '8453,56', replica = '', carried = '0', missing = '0' } = {}) => {
   const script = `docker() {
     echo "docker $*" >&2
     case $* in *"$FAILING"*) return 1 ;;
       *"string_agg(chain_id::text, ' ') FROM cursors fx_next") echo 56 ;;
-      *printenv*) echo "$CHAINS" ;;
+      *"printenv worker CHAINS") echo "$CHAINS" ;;
+      *"printenv api DATABASE_READ_URL DATABASE_READ_URL_FILE") echo "$REPLICA"; return 1 ;;
       *"SELECT count(*) FROM (VALUES"*) echo "$MISSING" ;;
       *"SELECT epoch FROM change_counter fx_next") echo before ;;
       *"feed_epochs WHERE epoch = 'before' fx_third") echo "$CARRIED" ;;
@@ -187,7 +188,8 @@ const rebuildUntil = (failing: string, { chains = '8453,56', carried = '0', miss
     cwd: folder,
     env: {
       PATH: process.env.PATH,
-      ...{ VERSION: '1', CHAINS: chains, FAILING: failing, CARRIED: carried, MISSING: missing, SWITCH_SECONDS: '0' },
+      ...{ VERSION: '1', CHAINS: chains, REPLICA: replica, FAILING: failing, CARRIED: carried, MISSING: missing },
+      SWITCH_SECONDS: '0',
     },
     encoding: 'utf8',
   })
@@ -197,6 +199,8 @@ const rebuildUntil = (failing: string, { chains = '8453,56', carried = '0', miss
 test('a rebuild that fails starts the workers again, or after the switch of the data prints what is left to do', () => {
   const other = rebuildUntil('createdb', { chains: '8453' })
   expect(other).toEqual({ status: 2, stderr: expect.stringContaining('has chain 56, which CHAINS lacks') })
+  const withReplica = rebuildUntil('createdb', { replica: 'postgres://replica/fx_next' })
+  expect(withReplica).toEqual({ status: 2, stderr: expect.stringContaining('unset DATABASE_READ_URL and run') })
   for (const failing of ['stop worker', 'stop --time 30', 'worker carry']) {
     const { status, stderr } = rebuildUntil(failing)
     expect(status, failing).toBe(1)
