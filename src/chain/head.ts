@@ -60,8 +60,8 @@ const REFERENCE_MS = 2_000
  */
 const FORK_PERSISTS_MS = 2_000
 
-/** Two dropped blocks of one endpoint within this time are not a reorg: the endpoint is penalized. */
-const DROPPED_AGAIN_MS = 10_000
+/** Two newest blocks of one endpoint within this time that no node has are not a reorg: the endpoint is penalized. */
+const SUSPECTED_AGAIN_MS = 10_000
 
 /** The endpoints are asked to agree after the first, then after twice the time before, up to the last, in milliseconds. */
 const AGREE_MS = { first: 10_000, last: 300_000 }
@@ -100,7 +100,7 @@ export const createHead = (deps: {
   let nextReference: ReferenceBlock | undefined
   let forkedSince: number | undefined
   let dropped: string | undefined
-  let droppedBy: { readonly endpoint: number; readonly at: number } | undefined
+  let suspected: { readonly endpoint: number; readonly since: number; readonly at: number } | undefined
   const pace = createPace()
   let agreeAt = 0
   let agreeMs: number = AGREE_MS.first
@@ -121,8 +121,19 @@ export const createHead = (deps: {
     nextReference = { block, since: at }
   }
 
-  /** The highest block among the heads of all endpoints that two of them have, or the only one of a single endpoint. */
-  const agreed = async (claim: Block): Promise<Block | null> => {
+  /** An endpoint's newest block is one that no node has. Penalizes it when its blocks have been so for `ms`, twice. */
+  const suspect = (endpoint: number, ms: number): void => {
+    const at = now()
+    const before = suspected?.endpoint === endpoint && at - suspected.at < SUSPECTED_AGAIN_MS ? suspected : null
+    if (before !== null && at - before.since >= ms) penalize(endpoint, 'no node has its newest blocks')
+    suspected = { endpoint, since: before?.since ?? at, at }
+  }
+
+  /**
+   * The highest block among the heads of all endpoints that two of them have, or the only one of a single endpoint; and
+   * whether two have another block than the claim at its height, and no two the claim.
+   */
+  const agreed = async (claim: Block): Promise<{ readonly block: Block | null; readonly isOutvoted: boolean }> => {
     const heads = isAlone ? [] : await queryAll({ latest: getBlock('latest') })
     const claims = heads.flatMap(({ outcomes: { latest } }) => (latest.ok ? (latest.value ?? []) : []))
     const heights = [...new Set([claim, ...claims].map(({ number }) => number))].sort((a, b) => (a > b ? -1 : 1))
@@ -132,12 +143,13 @@ export const createHead = (deps: {
       before: getBlock(claim.number === 0n ? 0n : claim.number - 1n),
     })
     const [only, ...others] = answers
-    if (only === undefined) return null
+    if (only === undefined) return { block: null, isOutvoted: false }
     if (others.length === 0) {
       const { blocks, before } = only.outcomes
-      return hashIn(blocks[heights.indexOf(claim.number)]) === claim.hash && hashIn(before) !== undefined ? claim : null
+      const isKept = hashIn(blocks[heights.indexOf(claim.number)]) === claim.hash && hashIn(before) !== undefined
+      return { block: isKept ? claim : null, isOutvoted: false }
     }
-    for (const at of heights.keys()) {
+    const sharedAt = heights.map((_, at) => {
       const blocks = answers.flatMap(
         ({
           outcomes: {
@@ -145,20 +157,31 @@ export const createHead = (deps: {
           },
         }) => (block?.ok ? (block.value ?? []) : []),
       )
-      const shared = blocks.find(({ hash }, nth) => blocks.some((other, later) => later > nth && other.hash === hash))
-      if (shared !== undefined) return shared
-    }
-    return null
+      const shared = blocks.filter(({ hash }, nth) => blocks.some((other, later) => later !== nth && other.hash === hash))
+      const { hash } = shared.find((it) => it.hash === claim.hash) ?? shared[0] ?? claim
+      // A node that returns an early time for it would leave more time for its claim.
+      return shared.filter((it) => it.hash === hash).sort((a, b) => Number(b.timestamp - a.timestamp))[0]
+    })
+    const instead = sharedAt[heights.indexOf(claim.number)]
+    const isOutvoted = instead !== undefined && instead.hash !== claim.hash
+    return { block: sharedAt.find((shared) => shared !== undefined) ?? null, isOutvoted }
   }
 
   /** Checks the head that an endpoint claims. Returns the one that counts in its place, and null when none does. */
   const check = async (claim: Block, endpoint: number): Promise<Block | null> => {
     const at = now()
+    pace.hear(claim, at)
     if (at < agreeAt && pace.doubt(claim, at) === null) return claim
     agreeAt = at + agreeMs
     agreeMs = Math.min(2 * agreeMs, AGREE_MS.last)
-    const block = await agreed(claim)
+    const { block, isOutvoted } = await agreed(claim)
     if (block !== null) pace.see(block, now(), { isAgreed: true })
+    if (isOutvoted) {
+      // A reorg of the newest blocks does this for a moment. The next claim is checked too.
+      agreeAt = at
+      suspect(endpoint, FORK_PERSISTS_MS)
+      return block
+    }
     const doubt = pace.doubt(claim, now())
     // Others may be a few blocks behind.
     if (block?.hash === claim.hash || doubt === null) return claim
@@ -248,11 +271,7 @@ export const createHead = (deps: {
     drop({ hash }) {
       dropped = hash
       if (known?.block.hash !== hash) return
-      const { endpoint } = known
-      const at = now()
-      const isAgain = droppedBy?.endpoint === endpoint && at - droppedBy.at < DROPPED_AGAIN_MS
-      if (isAgain) penalize(endpoint, 'no node has its newest blocks')
-      droppedBy = { endpoint, at }
+      suspect(known.endpoint, 0)
       known = undefined
     },
   }

@@ -12,7 +12,7 @@ const LEAST_MS = 10_000
  */
 const MARGINS = { last: { factor: 2, seconds: 8 }, agreed: { factor: 1.25, seconds: 16 } } as const
 
-/** Seconds that a block's time may be ahead of our clock, more than that of the first head or an agreed one was. */
+/** Seconds that a block's time may be ahead of the clock, more than that of an agreed head was. */
 const AHEAD_SECONDS = 15
 
 type Sample = { readonly number: bigint; readonly at: number }
@@ -28,15 +28,24 @@ export const createPace = () => {
   let base: Sample | undefined
   /** The pace as measured last, and the time before that; of a chain that has halted, the pace before it did. */
   let paces: readonly [number, number] | undefined
-  /** How far the time of the chain is ahead of the clock, in seconds. */
+  /** How far the time of the chain is ahead of the clock, and how far that of its newest claim was behind it, in seconds. */
   let ahead = 0
+  let behind = Number.POSITIVE_INFINITY
 
   const perSecond = (): number => (paces === undefined ? FASTEST : Math.max(...paces))
   const mostSince = ({ number, at }: Sample, now: number, { factor, seconds }: (typeof MARGINS)['last' | 'agreed']) =>
     number + BigInt(Math.ceil(((factor * (now - at)) / 1_000 + seconds) * perSecond()))
   const aheadOf = ({ timestamp }: Block, now: number): number => Number(timestamp) - now / 1_000
+  /** When a block was made. One that is old when it is reported, by nodes that lag, leaves time for those after it. */
+  const madeAt = ({ timestamp }: Block, now: number): number =>
+    Math.min(now, (Number(timestamp) + behind - ahead) * 1_000)
+  const hear = (block: Block, now: number): void => {
+    behind = Math.min(behind, Math.max(0, -aheadOf(block, now)))
+  }
 
   return {
+    /** Reports what a node calls its newest block, which shows how late blocks of the chain are at most. */
+    hear,
     /** Why a block cannot be the newest one yet, as far as this is known; null when it can. */
     doubt(block: Block, now: number): string | null {
       if (last === undefined || agreed === undefined) return 'nothing is known of the chain yet'
@@ -52,13 +61,15 @@ export const createPace = () => {
      * a node could report more blocks with each answer, or later ones.
      */
     see(block: Block, now: number, { isAgreed = false } = {}): void {
+      hear(block, now)
+      const at = madeAt(block, now)
       const aheadNow = Math.max(0, aheadOf(block, now))
-      ahead = last === undefined || isAgreed ? aheadNow : Math.min(ahead, aheadNow)
-      last = { number: block.number, at: now }
+      ahead = isAgreed ? aheadNow : Math.min(ahead, aheadNow)
+      last = { number: block.number, at }
       if (!isAgreed) return
       agreed = last
       const blocks = Number(block.number - (base?.number ?? block.number))
-      const ms = now - (base?.at ?? now)
+      const ms = at - (base?.at ?? at)
       if (blocks > 0 && ms < LEAST_MS) return
       if (blocks > 0) paces = [(blocks * 1_000) / ms, paces?.[0] ?? 0]
       base = last

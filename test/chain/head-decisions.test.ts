@@ -9,11 +9,24 @@ import { blockOf } from '../support/seed-index.ts'
 /* Which block is the head, by a node and a clock that a test sets. */
 
 /** A head of nodes that report what `says` returns; by default one block for ever. */
-const open = ({ isAlone = false, maxAgeMs = 200, storedHead = async (): Promise<StoredHead | null> => null } = {}) => {
+const open = ({
+  isAlone = false,
+  maxAgeMs = 200,
+  storedHead = async (): Promise<StoredHead | null> => null,
+  /** Whether blocks have the times at which they appear. */
+  isLive = false,
+} = {}) => {
+  const times = new Map<string, bigint>()
   const at = { now: 1_800_100_000_000, height: 100, fork: 0, endpoint: 0, isEarly: false }
   const penalized: string[] = []
   const asked: (bigint | null)[] = []
-  const block = (height: number | bigint, fork = at.fork) => blockOf(BigInt(height), fork)
+  const block = (height: number | bigint, fork = at.fork) => {
+    const made = blockOf(BigInt(height), fork)
+    if (!isLive) return made
+    const timestamp = times.get(made.hash) ?? BigInt(Math.floor(at.now / 1_000))
+    times.set(made.hash, timestamp)
+    return { ...made, timestamp }
+  }
   const node = {
     sendBy: async (batch: {
       readonly past?: { readonly params: readonly unknown[] }
@@ -189,7 +202,7 @@ describe('what a node calls its newest block', () => {
     )
 
   test('is checked at first, and then taken for it as long as the chain can have made so many blocks', async () => {
-    const opened = open()
+    const opened = open({ isLive: true })
     const { at, queries, penalized } = opened
     expect([await poll(opened), queries()]).toEqual([100, 2])
     // Two seconds later: twice as many blocks as the fastest chains make in six seconds.
@@ -201,7 +214,7 @@ describe('what a node calls its newest block', () => {
   })
 
   test('is compared with the pace between blocks that nodes agreed on: after ten seconds, and then less often', async () => {
-    const opened = open()
+    const opened = open({ isLive: true })
     const { at, queries } = opened
     await poll(opened)
     const agreedAfter: number[] = []
@@ -221,7 +234,7 @@ describe('what a node calls its newest block', () => {
   })
 
   test('cannot run ahead of the chain: a node that adds too many blocks with each answer is penalized', async () => {
-    const opened = open()
+    const opened = open({ isLive: true })
     const { at, endpoints, penalized } = opened
     await poll(opened)
     const honest = { height: 100, fork: 0 }
@@ -247,7 +260,7 @@ describe('what a node calls its newest block', () => {
   })
 
   test('is checked again and again when nodes do not agree, but no more often', async () => {
-    const opened = open()
+    const opened = open({ isLive: true })
     const { at, endpoints, queries, penalized } = opened
     await poll(opened)
     endpoints.push({ height: 1_000, fork: 7 }, { height: 1_000, fork: 8 })
@@ -261,7 +274,7 @@ describe('what a node calls its newest block', () => {
   test.each([1, 2])(
     'does not count when no other one of %i nodes has it, and its node is penalized',
     async (others) => {
-      const opened = open()
+      const opened = open({ isLive: true })
       const { at, block, head, number, endpoints, penalized } = opened
       await poll(opened)
       at.now += 1_000
@@ -283,6 +296,44 @@ describe('what a node calls its newest block', () => {
       expect([await poll(opened), await number()]).toEqual([105, 105])
     },
   )
+
+  test.each([0, 20, 86_400])('counts when every other node has stood still, %i s behind at first', async (behind) => {
+    const opened = open({ isLive: true })
+    const { at, endpoints, penalized } = opened
+    const end = at.now
+    // Two blocks a second, of which each node has the time.
+    for (at.now = end - behind * 1_000; at.now < end; at.now += 60_000) opened.block((at.now / 1_000) * 2)
+    const still = { height: ((end - behind * 1_000) / 1_000) * 2, fork: 0 }
+    at.now = end
+    const first = { height: 0, fork: 0 }
+    endpoints.push(first, still)
+    for (let second = 0; second <= 1_000; second += 1) {
+      at.height = (at.now / 1_000) * 2
+      first.height = at.height
+      expect(await poll(opened)).toBe(at.height)
+      at.now += 1_000
+    }
+    expect(penalized).toEqual([])
+  })
+
+  test('does not count when two other nodes have another block of its number, and its node is penalized after two seconds', async () => {
+    const opened = open({ isLive: true })
+    const { at, block, head, endpoints, penalized } = opened
+    endpoints.push({ height: 100, fork: 7 }, { height: 101, fork: 0 }, { height: 102, fork: 0 })
+    at.fork = 7
+    expect(await poll(opened)).toBe('a node claims block 100: no other node has it')
+    expect(await head.fresh()).toEqual(block(101, 0))
+    at.now += 1_999
+    expect(await poll(opened)).toBe('a node claims block 100: no other node has it')
+    expect(penalized).toEqual([])
+    at.now += 1
+    expect(await poll(opened)).toBe('a node claims block 100: no other node has it')
+    expect(penalized).toEqual(['0: no node has its newest blocks'])
+    // Half of the nodes prove nothing.
+    endpoints[1] = { height: 100, fork: 7 }
+    endpoints.unshift({ height: 102, fork: 0 })
+    expect(await poll(opened)).toBe(100)
+  })
 
   test('counts when another node has it, also if that one is behind by now', async () => {
     const opened = open()

@@ -33,14 +33,14 @@ test('the only node is asked for its newest block once, and then for that block 
 
 test('a claim is compared with all nodes, also those that seem to lag, and penalized if no other one has it', async () => {
   const [first, second] = [await startNode(), await startNode()]
-  first.height += 100
+  first.height += 10_000
   second.time -= 60
   const { head, registry } = await open([first, second])
   expect((await head.latest()).number).toBe(1_000_000n)
   const [endpoint] = registry.status().endpoints
   expect(endpoint).toMatchObject({
     rank: 'penalized',
-    penalty: 'no other node has its newest block 1000100, and it is 100 blocks above the last one',
+    penalty: 'no other node has its newest block 1010000, and it is 10000 blocks above the last one',
   })
 })
 

@@ -8,10 +8,14 @@ const block = (number: number, timestamp = 0): Block => ({
   timestamp: BigInt(timestamp),
 })
 
-/** The pace of a chain whose nodes agreed on blocks at these times, and how far above the last one can be new. */
+/**
+ * The pace of a chain whose nodes agreed on blocks at these times, and how far above the last one can be new. Each block
+ * was made when it was seen first.
+ */
 const paceOf = (...seen: readonly (readonly [number: number, at: number])[]) => {
   const pace = createPace()
-  for (const [number, at] of seen) pace.see(block(number), at, { isAgreed: true })
+  const madeAt = (number: number) => (seen.find(([other]) => other === number)?.[1] ?? 0) / 1_000
+  for (const [number, at] of seen) pace.see(block(number, Math.floor(madeAt(number))), at, { isAgreed: true })
   const [last, at] = seen.at(-1) ?? [0, 0]
   const most = (afterMs = 0): number => {
     let above = 0
@@ -34,7 +38,7 @@ test('an unmeasured chain can have made twice as many blocks as the fastest one 
 
 // biome-ignore format: a row each
 test.each([
-  ['is not measured in less than ten seconds', [[100, 0], [150, 9_999]], 80],
+  ['is not measured in less than ten seconds', [[100, 0], [150, 9_000]], 80],
   ['is measured over ten seconds', [[100, 0], [150, 10_000]], 40],
   ['is rounded up', [[100, 0], [103, 10_000]], 3],
   ['is measured from the first block on', [[100, 0], [140, 5_000], [150, 10_000]], 40],
@@ -42,15 +46,15 @@ test.each([
   ['becomes faster at once', [[100, 0], [150, 10_000], [250, 20_000]], 80],
   ['becomes slower the second time', [[100, 0], [150, 10_000], [160, 20_000], [170, 30_000]], 8],
   ['is not measured over a halt', [[100, 0], [150, 10_000], [150, 20_000], [200, 30_000]], 40],
-  ['is not measured down to a lower block', [[100, 0], [150, 10_000], [140, 20_000], [190, 30_000]], 40],
-  ['of before counts after a halt', [[100, 0], [150, 10_000], [150, 99_000], [150, 150_000]], 40],
+  ['is not measured down to a lower block', [[100, 0], [150, 10_000], [140, 20_000], [130, 30_000]], 40],
+  ['of before counts after a halt', [[100, 0], [150, 10_000], [150, 99_000], [150, 150_000]], 1.25 * 140 * 5 + 80],
 ] as const)('the pace %s', (_, seen, most) => {
   expect(paceOf(...seen).most()).toBe(most)
 })
 
 test('blocks that no nodes agreed on do not show the pace', () => {
   const { pace } = paceOf([100, 0], [150, 10_000])
-  pace.see(block(210), 20_000)
+  pace.see(block(210, 20), 20_000)
   expect([pace.doubt(block(250), 20_000), pace.doubt(block(251), 20_000)]).toEqual([
     null,
     'it is 41 blocks above the last one',
@@ -62,13 +66,40 @@ test('a node cannot add the margin again with each block: the last one that node
   let [number, now] = [50, 10_000]
   for (; now < 60_000; now += 250) {
     while (pace.doubt(block(number + 1), now) === null) number += 1
-    pace.see(block(number), now)
+    pace.see(block(number, Math.floor(now / 1_000)), now)
   }
   // 5 blocks a second: a quarter more of the time since then, and 16 seconds.
   expect(number).toBeLessThanOrEqual(50 + 5 * (1.25 * 50 + 16))
   expect(pace.doubt(block(number + 20), now)).toMatch(/above the last one that nodes agreed on$/)
-  pace.see(block(300), now, { isAgreed: true })
+  pace.see(block(300, now / 1_000), now, { isAgreed: true })
   expect(pace.doubt(block(340), now)).toBeNull()
+})
+
+test('what follows a block that is old when it is reported has had time since then', () => {
+  const pace = createPace()
+  pace.hear(block(700, 1_000), 1_000_000)
+  pace.see(block(100, 940), 1_000_000, { isAgreed: true })
+  // A quarter more than the fastest chains make in that minute, and 16 seconds of them.
+  expect([pace.doubt(block(100 + 910), 1_000_000), pace.doubt(block(101 + 910), 1_000_000)]).toEqual([
+    null,
+    'it is 911 blocks above the last one that nodes agreed on',
+  ])
+})
+
+test('blocks of a chain that is behind the clock are not old, and those of one ahead of it can be', () => {
+  const late = createPace()
+  late.see(block(100, 400), 1_000_000, { isAgreed: true })
+  expect(late.doubt(block(181), 1_000_000)).toBe('it is 81 blocks above the last one')
+  const early = createPace()
+  for (const [number, timestamp] of [
+    [100, 4_600],
+    [101, 4_570],
+  ] as const)
+    early.see(block(number, timestamp), 1_000_000, { isAgreed: true })
+  expect([early.doubt(block(636), 1_000_000), early.doubt(block(637), 1_000_000)]).toEqual([
+    null,
+    'it is 536 blocks above the last one that nodes agreed on',
+  ])
 })
 
 test.each([
