@@ -11,16 +11,17 @@ import { finalBlock } from './finalize.ts'
 const BATCH = 50
 
 /**
- * Finds the common ancestor of the index and the chain: the newest anchor that a `trusted` endpoint still has. Null
+ * Finds the common ancestor of the index and the chain: the newest anchor, at or below a block, that a `trusted` endpoint
+ * still has. Null
  * when there is none; the index then has to start again. Throws `service_unavailable` when no trusted endpoint returns
  * blocks.
  */
 export const findAncestor = async (
   { chain, database }: { readonly chain: Chain; readonly database: Database },
-  top: StoredBlock,
+  top: bigint,
   trusted: readonly number[],
 ): Promise<StoredBlock | null> => {
-  for (let below = top.number; ; ) {
+  for (let below = top; ; ) {
     const anchors = await anchorsBelow(database, chain.chainId, below, BATCH)
     const oldest = anchors.at(-1)
     if (oldest === undefined) return null

@@ -1,13 +1,15 @@
 import type { Chain } from '../chain/chain.ts'
-import type { Block } from '../chain/rpc/requests.ts'
-import { createdIn, type LastIds } from '../db/index/work/progress.ts'
+import { type Block, getLogs } from '../chain/rpc/requests.ts'
+import type { Outcome } from '../chain/rpc/transport.ts'
+import { factById, type LastIds } from '../db/index/work/progress.ts'
 import type { DatedFact } from '../db/index/write.ts'
 import type { Database } from '../db/pool.ts'
 import type { Logger } from '../lib/observe/log.ts'
+import type { RawLog } from '../protocol/abi/packed-log.ts'
 import type { Entity } from '../protocol/entities.ts'
 import { firstExisting } from './reading/existence.ts'
-import { absentWith, beforeFirst, DuplicateRow, findGap, MissingRow } from './reading/gaps.ts'
-import type { Range } from './reading/range.ts'
+import { absentWith, beforeFirst, DuplicateRow, findGap, MissingRow, WrongRow } from './reading/gaps.ts'
+import { decode, type Range } from './reading/range.ts'
 import { readEntities } from './reading/read-by-id.ts'
 
 /** A range and the state against which it is checked. */
@@ -18,11 +20,14 @@ export type Closing = {
   readonly head: Block
 }
 
-/**
- * All facts of a range, and the first block in which the logs are of those that were read from the state; null when all
- * have their logs.
- */
-export type Completed = { readonly facts: readonly DatedFact[]; readonly gapFrom: bigint | null }
+/** The facts of a range. */
+export type Completed = {
+  readonly facts: readonly DatedFact[]
+  /** The first block in which the logs are of those that were read from the state; null when all have their logs. */
+  readonly gapFrom: bigint | null
+  /** Whether these are all facts up to the end of the range. The rest is read by ids. */
+  readonly isComplete: boolean
+}
 
 /**
  * How long, in milliseconds, and how often at least a range with a missing row is requested again. Nodes may answer
@@ -53,20 +58,47 @@ export const createRepair = (deps: {
    * The missing row, since when rows are missing and in how many answers: a node may leave out another row each time.
    */
   let gap: { readonly row: string; readonly at: number; readonly since: string; readonly answers: number } | null = null
+  /** A sentence about a row that a node returns a second time. */
+  let contradiction: string | null = null
 
-  /** As `findGap`. Penalizes an endpoint that returns rows which the index already has. */
-  const gapIn = (last: LastIds, facts: readonly DatedFact[], endpoint: number): Entity | undefined => {
+  /**
+   * Throws WrongRow when the row of a fact that the index has already is of an earlier block in which the chain did not
+   * create it: two endpoints, or the only one, have its log in the block of the fact and none in the earlier one.
+   */
+  const requireRow = async (fact: DatedFact): Promise<void> => {
+    const row = await factById(database, chainId, fact.kind, fact.id)
+    if (row === null) return
+    contradiction = `a node has the log of ${nameOf(fact)} in block ${fact.blockNumber}, and the index in block ${row.blockNumber}`
+    const logsOf = (block: bigint) => getLogs({ address: deployment.diamond, fromBlock: block, toBlock: block })
+    const has = (logs: Outcome<readonly RawLog[]>): boolean =>
+      logs.ok &&
+      logs.value.some((log) => {
+        const meaning = decode(log)?.meaning
+        return meaning?.kind === fact.kind && meaning.id === fact.id
+      })
+    const asked = { now: logsOf(fact.blockNumber), before: logsOf(row.blockNumber) }
+    const trusted = (await chain.queryAllEndpoints(asked)).flatMap(({ endpoint, outcomes: { now, before } }) =>
+      has(now) && before.ok && (row.txHash === null || !has(before)) ? [endpoint] : [],
+    )
+    if (trusted.length >= Math.min(2, chain.status().endpoints.length))
+      throw new WrongRow(fact, row.blockNumber, trusted)
+  }
+
+  /** As `findGap`. Penalizes an endpoint that returns rows which the index already has. Throws as `requireRow` does. */
+  const gapIn = async (last: LastIds, facts: readonly DatedFact[], endpoint: number): Promise<Entity | undefined> => {
     try {
       return findGap(last, facts)
     } catch (fault) {
-      if (fault instanceof DuplicateRow) chain.penalize(endpoint, 'it returned logs of rows that the index already has')
+      if (!(fault instanceof DuplicateRow)) throw fault
+      await requireRow(fault.fact)
+      chain.penalize(endpoint, 'it returned logs of rows that the index already has')
       throw fault
     }
   }
 
   /** The first row that the facts lack: in a gap, or after them at the end of the range. */
   const firstMissing = async ({ last, range, head }: Closing, facts: readonly DatedFact[]) => {
-    const inGap = gapIn(last, facts, range.endpoint)
+    const inGap = await gapIn(last, facts, range.endpoint)
     if (inGap !== undefined) return inGap
     if (range.complete === true && facts === range.facts) return undefined
     if (range.complete !== null || range.block.number === head.number)
@@ -112,7 +144,8 @@ export const createRepair = (deps: {
         const missing = await firstMissing(closing, facts)
         if (missing === undefined) {
           gap = null
-          return { facts, gapFrom }
+          contradiction = null
+          return { facts, gapFrom, isComplete: true }
         }
         const { kind, id } = missing
         const row = nameOf(missing)
@@ -123,17 +156,23 @@ export const createRepair = (deps: {
         gap = { at: now(), since: new Date().toISOString(), ...gap, row, answers }
         if (isLeftOut && (now() - gap.at < wait.ms || answers <= wait.answers))
           throw new MissingRow(missing, 'its log was left out')
+        const isLast = facts.every((fact) => fact.kind !== kind || fact.id < id)
         const found = await readRecords(missing, closing, facts)
         if (found.length === 0) throw new MissingRow(missing, 'no node returns its log or its record')
         // An earlier range may have lacked the log too: its block is no older than that of the row before.
         const before = facts.find((fact) => fact.kind === kind && fact.id === id - 1n)?.blockNumber
-        const from = before ?? (await createdIn(database, chainId, kind, id - 1n)) ?? deployment.startBlock
+        const from = before ?? (await factById(database, chainId, kind, id - 1n))?.blockNumber ?? deployment.startBlock
         if (gapFrom === null || from < gapFrom) gapFrom = from
         facts = [...facts, ...found]
+        // After the last log there may be any number of rows: the steps that follow read them in parts.
+        if (isLast && found.length === READ_BATCH) {
+          gap = null
+          return { facts, gapFrom, isComplete: false }
+        }
       }
     },
-    /** A sentence about the row that is missing now; null when there is none. */
-    problem: (): string | null => (gap === null ? null : `${gap.row} is missing since ${gap.since}`),
+    /** A sentence about the row that is missing now, or that a node returns again; null when there is none. */
+    problem: (): string | null => (gap === null ? contradiction : `${gap.row} is missing since ${gap.since}`),
   }
 }
 

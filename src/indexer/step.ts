@@ -13,7 +13,7 @@ import { createDue } from './due.ts'
 import { finalBlock } from './finalize.ts'
 import { UPGRADED } from './observer.ts'
 import { type Poll, poll } from './poll.ts'
-import { DuplicateRow, MissingRow } from './reading/gaps.ts'
+import { DuplicateRow, MissingRow, WrongRow } from './reading/gaps.ts'
 import { createRangePrefetcher } from './reading/prefetch.ts'
 import { type BlockId, ChainMoved, fetchTip, isPruned, type Range } from './reading/range.ts'
 import { readOn } from './reading/read-by-id.ts'
@@ -147,11 +147,12 @@ export const createStep = (deps: StepDeps) => {
     return ranges.isAhead(cursor) ? last.head : null
   }
 
-  const rollBack = async (lease: Lease, top: StoredBlock, trusted: readonly number[]): Promise<Done> => {
+  /** Rolls the index back to the newest anchor at or below a block that the trusted endpoints have. */
+  const rollBack = async (lease: Lease, top: bigint, trusted: readonly number[]): Promise<Done> => {
     ranges.drop()
     replaceable = undefined
     const ancestor = await findAncestor({ chain, database }, top, trusted)
-    const fields = { chainId, from: top.number.toString(), to: ancestor?.number.toString() ?? null }
+    const fields = { chainId, from: top.toString(), to: ancestor?.number.toString() ?? null }
     if (await isBelowFinal(chain, ancestor)) log.error(fields, 'reorg below the finalized block')
     await commits.backTo(lease, ancestor)
     log.warn(fields, 'index rolled back')
@@ -161,7 +162,7 @@ export const createStep = (deps: StepDeps) => {
   /** Decides whether the anchor was replaced, and rolls the index back if it was. */
   const settleDispute = async (lease: Lease, anchor: StoredBlock): Promise<Done> => {
     const trusted = await dispute.resolve(anchor)
-    return trusted === null ? undecided : rollBack(lease, anchor, trusted)
+    return trusted === null ? undecided : rollBack(lease, anchor.number, trusted)
   }
 
   /** The first block that the index may lack. */
@@ -174,7 +175,7 @@ export const createStep = (deps: StepDeps) => {
     range: Range,
     head: Block,
   ): Promise<Done> => {
-    const { facts, gapFrom } = await repair.complete({ last: lastIds, range, head })
+    const { facts, gapFrom, isComplete } = await repair.complete({ last: lastIds, range, head })
     // If the node left out logs of creations, it may have left out others too.
     const from = gapFrom === null || gapFrom > after(cursor) ? after(cursor) : gapFrom
     const gap = gapFrom === null ? null : { from, to: range.block.number }
@@ -184,12 +185,13 @@ export const createStep = (deps: StepDeps) => {
     for (const { topics, blockNumber, transactionHash: txHash } of unknown)
       log.warn({ chainId, topic: topics[0] ?? null, block: blockNumber.toString(), txHash }, UNKNOWN_LOG)
     const isBehind = head.timestamp - range.block.timestamp > BEHIND_SECONDS
-    const state = { complete: true, protocol: cursor === null, isBehind, uncovers: false }
+    const state = { complete: isComplete, protocol: cursor === null, isBehind, uncovers: false }
     await commits.write(lease, { block: range.block, facts, hints, fees, ledger, gap, unknown, ...state })
     if (facts.length + hints.length > 0) replaceable = range.block.number
     // The first range contains the cuts of the deployment itself, which are no upgrades.
     for (const { subject, blockNumber, txHash } of range.hints)
       if (subject === 'code' && cursor !== null) log.warn({ chainId, block: blockNumber.toString(), txHash }, UPGRADED)
+    if (!isComplete) return { ...nothing, left: 'work', isWritten: true }
     if (range.complete === null && range.block.number < head.number) {
       log.info({ chainId, block: range.block.number.toString(), head: head.number.toString() }, 'catching up')
       return { ...nothing, left: 'work', isWritten: true }
@@ -302,19 +304,27 @@ export const createStep = (deps: StepDeps) => {
   }
 
   /** Does the work of a step. A missing row and answers of more than one chain leave the work to the next step. */
-  const attempt = async (anchor: StoredBlock | null, head: Block, work: () => Promise<Done>) => {
+  const attempt = async (lease: Lease, anchor: StoredBlock | null, head: Block, work: () => Promise<Done>) => {
     try {
       return { ...(await work()), head }
     } catch (fault) {
       ranges.drop()
       if (fault instanceof MissingRow) return { ...undecided, head }
+      if (fault instanceof WrongRow) {
+        log.error({ chainId, fault: fault.message }, 'the index has a row that the chain does not have there')
+        return { ...(await rollBack(lease, fault.since - 1n, fault.trusted)), head }
+      }
+      const isOther = fault instanceof ChainMoved || fault instanceof DuplicateRow
+      if (isOther) {
+        // Either the anchor was replaced, or an endpoint is on another fork, and is penalized.
+        log.info({ chainId, fault: fault.message }, 'the answers belong to more than one chain')
+        replaceable = anchor?.number
+        const done = anchor === null ? undecided : await settleDispute(lease, anchor)
+        if (done.isWritten) return { ...done, head }
+      }
       // A head that does not exist may be plausible all the same: one more block, with a hash of its own.
       if (fault instanceof ChainMoved || isMissingBlock(fault)) chain.dropHead(head)
-      if (!(fault instanceof ChainMoved || fault instanceof DuplicateRow)) throw fault
-      // An endpoint may be on another fork: all are asked about the anchor, so that it is penalized. The next step decides.
-      log.info({ chainId, fault: fault.message }, 'the answers belong to more than one chain')
-      replaceable = anchor?.number
-      if (anchor !== null) await dispute.resolve(anchor)
+      if (!isOther) throw fault
       return { ...undecided, head }
     }
   }
@@ -326,14 +336,14 @@ export const createStep = (deps: StepDeps) => {
     const take = async () => {
       const prefetchedHead = headForPrefetched(progress)
       if (prefetchedHead !== null)
-        return attempt(anchor, prefetchedHead, () => readRange(lease, progress, prefetchedHead))
+        return attempt(lease, anchor, prefetchedHead, () => readRange(lease, progress, prefetchedHead))
       const isDue = isAnchorDue(source, isFast)
       const isChecked = anchor !== null && isDue && (source === 'ids' || (await isReplaceable(anchor)))
       const polled = await poll(chain, { anchor: isChecked ? anchor : null, logsFrom: logsFrom(progress, source) })
       const earlier = last?.head
       last = { head: polled.head, at: now() }
       const how = { earlier, wanted, isAnchorDue: isDue }
-      const done = await attempt(anchor, polled.head, () => react(lease, progress, source, polled, how))
+      const done = await attempt(lease, anchor, polled.head, () => react(lease, progress, source, polled, how))
       // The next step polls again: using prefetched ranges could skip the reason why this one could not decide.
       if (done.left === 'a decision') last = null
       return done

@@ -5,7 +5,7 @@ import {
   AnchorLost,
   anchorsBelow,
   byKind,
-  createdIn,
+  factById,
   holdAnchor,
   newestAnchor,
   readCursor,
@@ -196,10 +196,10 @@ test('an anchor can be held while it is there with its hash on its chain, and a 
   })
 })
 
-test('the block of an entity is that of its creation on the chain', async () => {
+test('the fact of an entity has the block of its creation on the chain', async () => {
   const [known, unknown] = [
-    await createdIn(database, chainId, 'deposit', 4n),
-    await createdIn(database, chainId, 'deposit', 7n),
+    await factById(database, chainId, 'deposit', 4n),
+    await factById(database, chainId, 'deposit', 7n),
   ]
-  expect([known, unknown]).toEqual([2n, null])
+  expect([known?.blockNumber, unknown]).toEqual([2n, null])
 })

@@ -27,7 +27,7 @@ const anchored = async (count: number): Promise<FakeChain> => {
   return fake
 }
 const find = ({ chain }: Pick<FakeChain, 'chain'>, top: StoredBlock, trusted: readonly number[] = [0]) =>
-  findAncestor({ chain, database }, top, trusted)
+  findAncestor({ chain, database }, top.number, trusted)
 
 test.each([
   [3n, 3n],

@@ -63,6 +63,20 @@ const openIndexed = async (options: Partial<StepDeps> = {}, openWith = open) => 
   said()
   return step
 }
+/** Configures a second endpoint, which has the same chain. */
+const configureTwo = () => {
+  const endpoints = { answering: 2 }
+  const { status, queryAllEndpoints } = fake.chain
+  const query: typeof queryAllEndpoints = async (...asked) => {
+    const [answer] = await queryAllEndpoints(...asked)
+    return answer === undefined ? [] : Array(endpoints.answering).fill(answer)
+  }
+  Object.assign(fake.chain, {
+    status: () => ({ ...status(), endpoints: [...status().endpoints, ...status().endpoints] }),
+    queryAllEndpoints: query,
+  })
+  return endpoints
+}
 const nothingLeft = { left: 'nothing', isWritten: false }
 
 test('the first step reads all blocks, requests the protocol, and proves the index', async () => {
@@ -446,6 +460,61 @@ describe('new logs', () => {
     expect(said()).toEqual(['the answers belong to more than one chain'])
     expect(fake.faults()).toEqual(['0 penalized: it returned logs of rows that the index already has'])
     expect(fake.sent().at(-1)).toEqual(['all endpoints'])
+  })
+
+  test('a row of a block in which the chain did not create it is rolled back once two endpoints have its log in another one', async () => {
+    const step = await openIndexed()
+    // A node invents the log of position 2.
+    fake.create('position', 2)
+    await step()
+    fake.reorg(3n)
+    fake.pass(2)
+    const endpoints = configureTwo()
+    endpoints.answering = 1
+    await rowsOf(
+      database,
+      `UPDATE anchors SET block_hash = '\\x${fake.block(4n).hash.slice(2)}' WHERE block_number = 4`,
+    )
+    await rowsOf(database, `UPDATE cursors SET block_hash = '\\x${fake.block(4n).hash.slice(2)}'`)
+    const { number } = fake.create('position', 2)
+    expect(await step()).toMatchObject({
+      left: 'a decision',
+      problem: `a node has the log of position 2 in block ${number}, and the index in block 4`,
+    })
+    endpoints.answering = 2
+    expect(await step()).toMatchObject({ left: 'work', isWritten: true })
+    expect(await progress()).toMatchObject({ cursor: fake.block(3n), last: { position: 1n } })
+    expect(await step()).toMatchObject({ problem: null })
+    expect(await progress()).toMatchObject({ cursor: { number }, last: { position: 2n } })
+  })
+
+  test('a row that was read before the block of its log is rolled back', async () => {
+    const step = await openIndexed({ proveEveryMs: 0, wait: { ms: 0, answers: 0 } })
+    fake.state.hides = () => true
+    fake.create('position', 2)
+    await step()
+    expect(await progress()).toMatchObject({ cursor: { number: 4n }, last: { position: 2n } })
+    // Its log is of the next block: the node answered from a later state.
+    fake.state.hides = () => false
+    fake.move(1)
+    expect(await step()).toMatchObject({ left: 'work', isWritten: true })
+    expect(await step()).toMatchObject({ problem: null, proven: fake.head() })
+    const [row] = await rowsOf(database, 'SELECT block_number::integer AS block, log_index FROM positions WHERE id = 2')
+    expect(row).toEqual({ block: 5, log_index: 0 })
+  })
+
+  test('an anchor that was replaced is rolled back at once when another answer shows it', async () => {
+    const step = await openIndexed()
+    configureTwo()
+    fake.pass(1)
+    clock.now += 20_000
+    await step()
+    fake.reorg(3n)
+    fake.pass(1)
+    fake.create('position', 2)
+    expect(await step()).toMatchObject({ left: 'work', isWritten: true })
+    expect(await progress()).toMatchObject({ cursor: fake.block(3n) })
+    expect(fake.faults()).toEqual([])
   })
 
   test('other faults are thrown', async () => {

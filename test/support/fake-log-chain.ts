@@ -272,6 +272,13 @@ export const createFakeChain = ({ startBlock = 0n } = {}) => {
       logs = logs.filter(({ blockNumber }) => BigInt(blockNumber) <= above)
       versions = versions.filter(({ from }) => from <= above)
     },
+    /** Mines blocks, and moves the last log to the last of them. */
+    move(count: number): void {
+      const { number, hash } = Array.from({ length: count }, () => mine()).at(-1) ?? head()
+      const moved = logs.at(-1)
+      if (moved !== undefined)
+        logs = [...logs.slice(0, -1), { ...moved, blockNumber: numberToHex(number), blockHash: hash }]
+    },
     /** The block of a number. */
     block: (number: bigint): Block => blocks[Number(number)] ?? blockOf(number, fork),
     /** The number of batches since the last call of `sent`. */

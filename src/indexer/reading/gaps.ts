@@ -12,9 +12,28 @@ export class MissingRow extends Error {
   }
 }
 
-/** Logs have ids that the index already has, so they do not belong to the chain of the index. */
-export class DuplicateRow extends Error {
+/** A log has an id that the index already has, so it does not belong to the chain of the index. */
+export class DuplicateRow<F extends Fact = Fact> extends Error {
   override readonly name = 'DuplicateRow'
+  readonly fact: F
+
+  constructor(fact: F) {
+    super(`${fact.kind} ${fact.id} was created before`)
+    this.fact = fact
+  }
+}
+
+/** The index has a row since a block in which the chain did not create it, by the answers of the `trusted` endpoints. */
+export class WrongRow extends Error {
+  override readonly name = 'WrongRow'
+  readonly since: bigint
+  readonly trusted: readonly number[]
+
+  constructor({ kind, id }: Entity, since: bigint, trusted: readonly number[]) {
+    super(`the chain did not create ${kind} ${id} in block ${since}`)
+    this.since = since
+    this.trusted = trusted
+  }
 }
 
 /** The ids of each kind, ascending. */
@@ -40,9 +59,9 @@ export const findGap = (last: LastIds, facts: readonly Fact[]): Entity | undefin
     const ids = created[kind]
     const [first] = ids
     const before = last[kind]
-    if (first !== undefined && before !== null && first <= before) {
-      throw new DuplicateRow(`${kind} ${first} was created before`)
-    }
+    const again = before === null || first === undefined || first > before ? undefined : first
+    const fact = facts.find((it) => it.kind === kind && it.id === again)
+    if (fact !== undefined) throw new DuplicateRow(fact)
     // Deployments begin at id 0 or 1. `beforeFirst` checks id 0 on the chain.
     let next = before === null ? 1n : before + 1n
     for (const id of ids) {

@@ -250,7 +250,7 @@ const areDistinct = (facts: readonly Fact[]): boolean => {
 }
 
 /** What a log is: its row of the ledger, and what the index follows of it. Null for one that cannot be decoded. */
-const decode = (log: RawLog): { readonly row: LedgerLog; readonly meaning: Fact | Hint | null } | null => {
+export const decode = (log: RawLog): { readonly row: LedgerLog; readonly meaning: Fact | Hint | null } | null => {
   try {
     const row = ledgerLog(log)
     return isStorable(row) ? { row, meaning: decodeLog(log) } : null

@@ -411,7 +411,6 @@ export const dbFaults: Faults = {
       [' WHERE ${eq(table.chainId, chainId)})', ')'],
       ['.leftJoin(newest, sql`true`)', '.innerJoin(newest, sql`true`)'],
       ['newestOf(handle, chainId, limit, number)', 'newestOf(handle, chainId, limit)'],
-      ['return rows.get(id)?.blockNumber ?? null', 'return rows.get(id)?.blockTimestamp ?? null'],
     ],
   },
   'src/db/index/observations.ts': {

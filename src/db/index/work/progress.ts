@@ -100,9 +100,9 @@ export const anchorsBelow = async (database: Database, chainId: ChainId, number:
   return rows.map(storedBlock)
 }
 
-/** The number of the block in which an entity was created; null when the index lacks it. */
-export const createdIn = async (database: Database, chainId: ChainId, kind: Kind, id: bigint) => {
+/** The fact of an entity; null when the index lacks it. */
+export const factById = async (database: Database, chainId: ChainId, kind: Kind, id: bigint) => {
   const { facts } = entityTables[kind]
   const rows = await database.run((handle) => rowsById<FactRow<Kind>>(handle, facts, chainId, [id]))
-  return rows.get(id)?.blockNumber ?? null
+  return rows.get(id) ?? null
 }
