@@ -313,7 +313,7 @@ export const indexerFaults: Faults = {
         "      log.info({ chainId, row: nameOf(fact) }, 'row read",
       ],
       ['return found.map((fact) => ({ ...fact, blockNumber, blockHash, blockTimestamp }))', 'return found'],
-      ['          gap = null\n', ''],
+      ['          gap = null\n          contradiction', '          contradiction'],
       ['facts = [...facts, ...found]', 'facts = found'],
       ['if (gap === null && isLeftOut) {', 'if (gap !== null && isLeftOut) {'],
       ['if (gap === null && isLeftOut) {', 'if (gap === null) {'],
@@ -336,11 +336,11 @@ export const indexerFaults: Faults = {
         'if (found.length === 0) return { facts, gapFrom }\n',
       ],
       [
-        'const from = before ?? (await createdIn(database, chainId, kind, id - 1n)) ?? deployment.startBlock',
+        'const from = before ?? (await factById(database, chainId, kind, id - 1n))?.blockNumber ?? deployment.startBlock',
         'const from = before ?? deployment.startBlock',
       ],
       [
-        '(await createdIn(database, chainId, kind, id - 1n)) ?? deployment.startBlock',
+        '(await factById(database, chainId, kind, id - 1n))?.blockNumber ?? deployment.startBlock',
         '(await createdIn(database, chainId, kind, id - 1n)) ?? 0n',
       ],
       [
