@@ -179,6 +179,19 @@ test('a released lease can be taken at once, and only its holder releases it', a
   expect((await stand())?.epoch).toBe(lease.epoch + 1n)
 })
 
+test('a lease with the same epoch that another worker holds is neither held, extended nor released', async () => {
+  const lost = await lead()
+  // An asynchronous failover loses the commit. On the promoted server another worker takes the same epoch.
+  await run('DELETE FROM leases')
+  expect((await stand())?.epoch).toBe(lost.epoch)
+  await setLeft(0.1)
+  await expect(database.transaction((it) => holdLease(it, lost, TTL_MS))).rejects.toBeInstanceOf(LeaseLost)
+  await extendLease(session, lost, TTL_MS)
+  expect(await left()).toBeLessThan(101)
+  await releaseLease(session, lost)
+  expect(await left()).toBeGreaterThan(50)
+})
+
 test('a lease is extended well before its holder seems silent', () => {
   expect(EXTENDED_EVERY).toBe(0.1)
 })

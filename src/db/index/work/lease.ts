@@ -3,7 +3,7 @@ import type { ChainId } from '../../../protocol/chains.ts'
 import type { Database, Handle } from '../../pool.ts'
 import { leases } from '../../schema/work.ts'
 
-/** The right to write the index of one chain, valid while its epoch is the current one. */
+/** The right to write the index of one chain, valid while its epoch and its holder are the current ones. */
 export type Lease = { readonly chainId: ChainId; readonly holder: string; readonly epoch: bigint }
 
 /** Another worker has the lease now. The transaction must not commit. */
@@ -53,17 +53,24 @@ export const takeLease = async (session: Database, chainId: ChainId, holder: str
   return row === undefined ? null : ({ chainId, holder, epoch: row.epoch } satisfies Lease)
 }
 
-/** Sets a lease to expire in `ms`. Returns no row when the epoch has changed. */
-const expireAfter = (handle: Handle, { chainId, epoch }: Lease, ms: number) =>
+/**
+ * The row of a lease while it is valid. The epoch alone does not suffice: after an asynchronous failover that lost the
+ * commit of one holder, another one may take the same epoch.
+ */
+const isValid = ({ chainId, holder, epoch }: Lease) =>
+  and(eq(leases.chainId, chainId), eq(leases.epoch, epoch), eq(leases.holder, holder))
+
+/** Sets a lease to expire in `ms`. Returns no row when it is not valid. */
+const expireAfter = (handle: Handle, lease: Lease, ms: number) =>
   handle
     .update(leases)
     .set({ expiresAt: after(ms) })
-    .where(and(eq(leases.chainId, chainId), eq(leases.epoch, epoch)))
+    .where(isValid(lease))
     .returning({ epoch: leases.epoch })
 
 /**
  * Extends the lease and locks it until the end of the transaction. A lock of the connection would not suffice: a
- * process that was suspended and resumed still has its connection. Throws LeaseLost when the epoch has changed.
+ * process that was suspended and resumed still has its connection. Throws LeaseLost when it is not valid.
  */
 export const holdLease = async (handle: Handle, lease: Lease, ttlMs: number): Promise<void> => {
   const extended = await expireAfter(handle, lease, ttlMs)
@@ -76,14 +83,12 @@ export const holdLease = async (handle: Handle, lease: Lease, ttlMs: number): Pr
  * transaction has locked, because the transaction extends it. Waiting for that lock would be wrong: the server would
  * then extend the lease of a process that was suspended inside the transaction.
  */
-export const extendLease = async (session: Database, { chainId, epoch }: Lease, ttlMs: number): Promise<void> => {
+export const extendLease = async (session: Database, lease: Lease, ttlMs: number): Promise<void> => {
   await session.run((handle) =>
     handle
       .update(leases)
       .set({ expiresAt: after(ttlMs), ...ownSession })
-      .where(
-        sql`${leases.chainId} = (SELECT chain_id FROM ${leases} WHERE chain_id = ${chainId} AND epoch = ${epoch} FOR UPDATE SKIP LOCKED)`,
-      ),
+      .where(sql`${leases.chainId} = (SELECT chain_id FROM ${leases} WHERE ${isValid(lease)} FOR UPDATE SKIP LOCKED)`),
   )
 }
 
