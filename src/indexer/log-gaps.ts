@@ -7,6 +7,7 @@ import type { Database } from '../db/pool.ts'
 import type { StoredBlock } from '../db/stored.ts'
 import { isUnavailable, ServiceError } from '../lib/errors.ts'
 import type { Logger } from '../lib/observe/log.ts'
+import { createDue } from './due.ts'
 import { ChainMoved, type Fetched, fetchRange, isPruned } from './reading/range.ts'
 import { hintsOf } from './reading/unknown-logs.ts'
 
@@ -28,6 +29,9 @@ const RETRY_MS = { least: 2_000, most: 60_000 }
 /** How long nodes have to leave out the log of a row until it counts as absent, in milliseconds. */
 const ABSENT_MS = 600_000
 
+/** How often the blocks that nodes have pruned are requested again, in milliseconds. */
+const PRUNED_EVERY_MS = 3_600_000
+
 /** The logs of the newest blocks of a gap, in ranges that follow each other. */
 type Part = { readonly from: bigint; readonly ranges: readonly Fetched[] }
 
@@ -44,11 +48,17 @@ export const createLogGaps = (deps: {
   readonly now?: () => number
   /** `ABSENT_MS` unless given. */
   readonly absentMs?: number
+  /** `PRUNED_EVERY_MS` unless given. */
+  readonly prunedEveryMs?: number
 }): LogGaps => {
-  const { chain, database, log, now = () => performance.now(), absentMs = ABSENT_MS } = deps
+  const { chain, database, log, now = () => performance.now() } = deps
+  const { absentMs = ABSENT_MS, prunedEveryMs = PRUNED_EVERY_MS } = deps
   const { chainId, deployment } = chain
   /** Since when which endpoints have returned a gap without the log of some row. */
   const omissions = new Map<bigint, { readonly since: number; readonly by: Set<number> }>()
+  /** The gaps whose newest unread block was pruned when it was last requested. */
+  const pruned = new Set<bigint>()
+  const prunedCheck = createDue(now)
   let isFirst = true
 
   const defer = (gap: LogGap, to: Parameters<typeof deferGap>[2]) => database.run((handle) => deferGap(handle, gap, to))
@@ -109,11 +119,15 @@ export const createLogGaps = (deps: {
   }
 
   const fillGap = async (gap: LogGap, anchor: StoredBlock): Promise<void> => {
-    const part = await readPart(gap, anchor, chain.logWidth() ?? 1n)
+    // One block suffices to find that the logs are still pruned.
+    const width = pruned.has(gap.seq) ? 1n : chain.logWidth()
+    const part = await readPart(gap, anchor, width ?? 1n)
     if (part === null) {
+      pruned.add(gap.seq)
       await defer(gap, { state: 'pruned' })
       return log.warn({ ...fieldsOf(gap), rows: 'pruned' }, 'nodes have no logs of rows')
     }
+    pruned.delete(gap.seq)
     await verify(part, anchor)
     const { from, ranges } = part
     const facts = ranges.flatMap((range) => range.facts)
@@ -147,8 +161,10 @@ export const createLogGaps = (deps: {
     async fill(signal) {
       try {
         if (!chain.status().hasLogs) return
-        await adoptGaps(database, chainId, { startBlock: deployment.startBlock, isFirst })
+        const retriesPruned = prunedCheck.is(prunedEveryMs)
+        await adoptGaps(database, chainId, { startBlock: deployment.startBlock, isFirst, retriesPruned })
         isFirst = false
+        if (retriesPruned) prunedCheck.done()
         while (!signal.aborted && chain.status().hasLogs && (await fillSome()));
       } catch (fault) {
         if (!isUnavailable(fault)) throw fault

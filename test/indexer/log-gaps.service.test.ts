@@ -239,6 +239,7 @@ test('a log is absent once all nodes have returned the range without it for ten 
   expect([await stored(), await complete()]).toEqual([['1..1 to 1 absent'], 1])
   expect(await counts()).toEqual({ pending: 0, absent: 1, pruned: 0, oldestSeconds: null })
   hide()
+  clock.now += 3_600_000
   await fill()
   expect(await positions()).toEqual(['1 in 1', '2 in 1?'])
   await fill(openGaps())
@@ -309,6 +310,38 @@ describe('without logs', () => {
     expect(await positions()).toEqual(['1 in 12?', '2 in 12?', '3 in 12?', '4 in 7', '5 in 9', '6 in 11'])
     expect([await stored(), await complete()]).toEqual([['0..12 to 5 pruned'], null])
     expect(await counts()).toEqual({ pending: 0, absent: 0, pruned: 3, oldestSeconds: null })
+  })
+
+  test('pruned blocks are requested again each hour, one at first, and read once a node has their logs', async () => {
+    fake.state.hasLogs = true
+    const { logs } = fake.chain
+    let oldest = 6n
+    const spans: string[] = []
+    Object.assign(fake.chain, {
+      logs: (span: Parameters<typeof logs>[0]) => {
+        spans.push(`${span.from}..${span.upTo}`)
+        return span.from < oldest ? Promise.reject(new LogsPruned('pruned', null)) : logs(span)
+      },
+    })
+    await fill()
+    expect(await stored()).toEqual(['0..12 to 5 pruned'])
+    spans.length = 0
+    clock.now += 3_599_999
+    await fill()
+    expect(spans).toEqual([])
+    clock.now += 1
+    await fill()
+    expect([spans.splice(0), await stored()]).toEqual([['5..5'], ['0..12 to 5 pruned']])
+    // A node has older logs now, but not all.
+    oldest = 2n
+    clock.now += 3_600_000
+    await fill()
+    expect([spans.splice(0).slice(0, 2), await stored()]).toEqual([['5..5', '0..4'], ['0..12 to 1 pruned']])
+    oldest = 0n
+    clock.now += 3_600_000
+    await fill()
+    expect([spans, await stored(), await complete()]).toEqual([['1..1', '0..0'], [], 12])
+    expect((await positions())[0]).toBe('1 in 1')
   })
 
   test('a kill between two parts loses nothing, and the next run continues', async () => {

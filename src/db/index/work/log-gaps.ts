@@ -102,15 +102,28 @@ const adoptLedger = async (handle: Handle, chainId: ChainId, startBlock: bigint)
 
 const isDistinct = (a: PgColumn, b: PgColumn): SQL => sql`${a} IS DISTINCT FROM ${b}`
 
+/** Makes a gap of rows without a log that are in none. */
+const adoptRows = async (handle: Handle, chainId: ChainId, startBlock: bigint): Promise<void> => {
+  const outside = sql`NOT EXISTS (SELECT FROM ${logGaps} AS gap
+    WHERE gap.chain_id = ${chainId} AND NOT ledger_only AND block_number BETWEEN from_block AND to_block)`
+  const bounds = await boundsOf(handle, chainId, outside)
+  if (bounds !== null)
+    await addGap(handle, chainId, { from: bounds.from < startBlock ? startBlock : bounds.from, to: bounds.last })
+}
+
 /**
  * Makes gaps of what builds that do not know them leave behind: blocks of which the fee rates or the rows of the ledger
- * are not known and, with `isFirst`, rows without a log. With `isFirst`, gaps that were given up are tried once more too: a node may have been
- * added.
+ * are not known and, with `isFirst`, rows without a log. With `isFirst`, gaps that were given up are opened again too,
+ * and with `retriesPruned` pruned ones: a node may have been added, or was out of reach.
  */
 export const adoptGaps = (
   database: Pick<Database, 'transaction'>,
   chainId: ChainId,
-  { startBlock, isFirst }: { readonly startBlock: bigint; readonly isFirst: boolean },
+  {
+    startBlock,
+    isFirst,
+    retriesPruned,
+  }: { readonly startBlock: bigint; readonly isFirst: boolean; readonly retriesPruned: boolean },
 ): Promise<void> =>
   database.transaction(async (handle) => {
     // Steps and rollbacks take the same lock.
@@ -120,16 +133,12 @@ export const adoptGaps = (
       WHERE chain_id = ${chainId} AND fees_number IS DISTINCT FROM block_number AND NOT ${hasUnreadLogs(chainId)}`)
     for (const { from, to } of rows) await addGap(handle, chainId, { from: BigInt(from), to: BigInt(to) })
     await adoptLedger(handle, chainId, startBlock)
-    if (!isFirst) return
-    const outside = sql`NOT EXISTS (SELECT FROM ${logGaps} AS gap
-      WHERE gap.chain_id = ${chainId} AND NOT ledger_only AND block_number BETWEEN from_block AND to_block)`
-    const bounds = await boundsOf(handle, chainId, outside)
-    if (bounds !== null)
-      await addGap(handle, chainId, { from: bounds.from < startBlock ? startBlock : bounds.from, to: bounds.last })
+    if (isFirst) await adoptRows(handle, chainId, startBlock)
+    if (!isFirst && !retriesPruned) return
     await handle
       .update(logGaps)
       .set({ state: 'open', since: sql`now()`, nextAt: sql`now()` })
-      .where(and(eq(logGaps.chainId, chainId), ne(logGaps.state, 'open')))
+      .where(and(eq(logGaps.chainId, chainId), isFirst ? ne(logGaps.state, 'open') : eq(logGaps.state, 'pruned')))
   })
 
 /** The newest open gap that is due, below the cursor, and the newest anchor; null when there is none. */
