@@ -275,7 +275,7 @@ test.each([
       ? { status: 400, body: JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32_600, message } }) }
       : null,
   )
-  const many = nodeOf(node.url)
+  const many = nodeWithin(10_000, node.url)
   const { blocks } = await many.send({ blocks: tenBlocks })
   expect(blocks.map((outcome) => outcome.ok && outcome.value?.number)).toEqual(tenBlocks.map((_, at) => BigInt(at)))
   node.requests()
