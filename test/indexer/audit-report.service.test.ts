@@ -1,6 +1,7 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Chain } from '../../src/chain/chain.ts'
+import { LogsPruned } from '../../src/chain/rpc/errors.ts'
 import { addAnchor, moveCursor } from '../../src/db/index/write.ts'
 import type { Database } from '../../src/db/pool.ts'
 import type { StoredBlock } from '../../src/db/stored.ts'
@@ -231,6 +232,18 @@ describe('differences', () => {
     expect(unconfirmed).toEqual([expect.stringMatching(/^the ledger of blocks whose logs are still to be read/)])
     await run('UPDATE log_gaps SET unread_to = 0')
     expect((await report()).differences).toHaveLength(6)
+  })
+
+  test('of the ledger are found after blocks whose logs no node has, which the report names', async () => {
+    await run('DELETE FROM ledger WHERE block_number = 1')
+    const { chain } = seededChain(rows)
+    const logs: Chain['logs'] = async (span) => {
+      if (span.from < 1n) throw new LogsPruned('pruned', undefined)
+      return chain.logs(span)
+    }
+    const { differences, unconfirmed } = await report({ chain: { ...chain, logs } })
+    expect(differences).toHaveLength(6)
+    expect(unconfirmed).toEqual([expect.stringMatching(/^the ledger of blocks whose logs .* are pruned/)])
   })
 
   test('of rows of the last slice add no slice, unless the last id exists', async () => {

@@ -2,6 +2,8 @@ import { pino } from 'pino'
 import { getAddress, numberToHex, pad } from 'viem'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { deployedLogsAbi, protocolAbi } from '../../src/abi/protocol.generated.ts'
+import { LogsPruned, NodeError, NodeUnreachable } from '../../src/chain/rpc/errors.ts'
+import type { Request } from '../../src/chain/rpc/requests.ts'
 import { changesAfter, newestChange } from '../../src/db/changes/changes.ts'
 import { numberRows } from '../../src/db/index/ledger.ts'
 import { readLedgerState } from '../../src/db/index/ledger-state.ts'
@@ -11,6 +13,7 @@ import { ledger } from '../../src/db/schema/ledger.ts'
 import { auditLedger, compareLedger } from '../../src/indexer/audit/ledger.ts'
 import { createLogGaps } from '../../src/indexer/log-gaps.ts'
 import { createStep } from '../../src/indexer/step.ts'
+import { unavailable } from '../../src/lib/errors.ts'
 import { ledgerTypeNames, ledgerTypes } from '../../src/protocol/ledger.ts'
 import { createFakeChain, type FakeChain, UNKNOWN } from '../support/fake-log-chain.ts'
 import { CHAIN, leaseOf, openIndexDatabase, rowsOf } from '../support/index-writes.ts'
@@ -497,5 +500,100 @@ describe('the audit of the ledger', () => {
     fake.state.hides = ({ name }, by) => by === 'range' && name === 'HedgeEventCreated' && answers++ === 0
     await audit()
     expect([await rows(), (await findings())?.differences]).toEqual([before, 0])
+  })
+
+  describe('where nodes do not show everything', () => {
+    const next = async () => Number((await rowsOf(database, 'SELECT ledger_next AS next FROM audits'))[0]?.next)
+    const { logs } = createFakeChain().chain
+    let asked: string[]
+    /** The fields and the message of each log line. */
+    let lines: Record<string, unknown>[]
+    const warned = () => lines.filter(({ level }) => level === 40)
+    const warning = pino({ level: 'warn' }, { write: (line) => void lines.push(JSON.parse(line)) })
+    /** Removes the logs of blocks below one from all nodes. */
+    const prune = (below: bigint): void => {
+      Object.assign(fake.chain, {
+        logs: (span: Parameters<typeof logs>[0]) => {
+          asked.push(`${span.from}..${span.upTo}`)
+          return span.from < below ? Promise.reject(new LogsPruned('pruned', null)) : all(span)
+        },
+      })
+    }
+    let all: typeof logs
+    const auditAloud = () => auditLedger({ chain: fake.chain, database, log: warning })
+
+    beforeEach(() => {
+      asked = []
+      lines = []
+      all = fake.chain.logs
+    })
+
+    test('goes on after blocks whose logs no node has, and compares them once a node has them', async () => {
+      fake.pass(1_000)
+      await reachHead()
+      const before = await rows()
+      await rowsOf(database, 'DELETE FROM ledger WHERE block_number IN (2, 3, 4, 7)')
+      fake.state.width = 4n
+      prune(4n)
+      expect(await auditAloud()).toBe(true)
+      expect(await rows()).toEqual(before.filter((row) => !/^[23] /.test(row)))
+      expect(warned()).toMatchObject([
+        { from: '0', to: '3', msg: 'the audit of the ledger skips blocks whose logs no node has' },
+      ])
+      // Bisection finds the first block with logs, of which the repair reads the range again.
+      expect(asked.length).toBeLessThan(16)
+      expect([asked[0], asked.slice(-2)]).toEqual(['0..1007', ['4..1007', '4..1007']])
+      expect(await next()).toBe(8)
+      expect([await auditAloud(), await next(), warned().length]).toEqual([true, 12, 1])
+      prune(0n)
+      await rowsOf(database, 'UPDATE audits SET ledger_next = 0')
+      expect([await auditAloud(), await rows()]).toEqual([true, before])
+    })
+
+    test('waits after two requests while no node has any logs', async () => {
+      prune(10_000n)
+      await rowsOf(database, 'UPDATE audits SET ledger_next = 2')
+      expect([await auditAloud(), await next(), asked, warned()]).toEqual([false, 2, ['2..7', '7..7'], []])
+    })
+
+    test('goes on after rows without a log whose receipts no node shows, and reports only them', async () => {
+      const one = `FROM ledger WHERE log_index < 900 AND type = ${ledgerTypes['protocol.unpaused'].code}`
+      const [unpaused] = await rowsOf(database, `SELECT block_number, log_index, encode(tx_hash, 'hex') AS tx ${one}`)
+      const [long, pruned, later] = ['a1', 'a2', 'a3'].map((byte) => byte.repeat(32))
+      const add = (tx: string | undefined, at: number) =>
+        rowsOf(
+          database,
+          `INSERT INTO ledger SELECT chain_id, block_number, block_hash, block_timestamp, ${at}, '\\x${tx}', topics, data, type ${one}`,
+        )
+      await add(long, 901)
+      await add(pruned, 902)
+      fake.state.hides = ({ name }, by) => by === 'range' && name === 'Unpaused'
+      const place = { blockNumber: BigInt(String(unpaused?.block_number)), logIndex: unpaused?.log_index }
+      const refused = (code: number, message: string) => ({ ok: false, error: new NodeError({ code, message }) })
+      const receiptOf = ({ params: [hash] }: Request<unknown>): object => {
+        if (hash === `0x${pruned}`) return refused(4444, 'pruned history unavailable')
+        if (hash === `0x${later}`) return refused(429, 'rate limit')
+        const logs = [{ address: fake.chain.deployment.diamond, ...place }]
+        return { ok: true, value: hash === `0x${unpaused?.tx}` ? { logs } : null }
+      }
+      const { send } = fake.chain
+      Object.assign(fake.chain, {
+        send: async (batch: Readonly<Record<string, readonly Request<unknown>[]>>) => {
+          const { receipts } = batch
+          if (receipts === undefined) return send(batch)
+          if (receipts.some(({ params: [hash] }) => hash === `0x${long}`))
+            throw unavailable('too long', new NodeUnreachable('too long', { kind: 'size', usable: null }))
+          return { receipts: receipts.map(receiptOf) }
+        },
+      })
+      const unread = (at: number) =>
+        `ledger block 7 log ${at}: without a log, and no node shows the receipt of its transaction`
+      expect(await differences()).toEqual([unread(901), unread(902)])
+      expect([await audit(), await next()]).toEqual([false, 0])
+      expect(await findings()).toMatchObject({ differences: 2, repaired: 0, last_difference: unread(902) })
+      await add(later, 903)
+      await rowsOf(database, 'UPDATE audits SET ledger_next = 3')
+      expect([await audit(), await next()]).toEqual([false, 3])
+    })
   })
 })

@@ -2,8 +2,10 @@ import { pino } from 'pino'
 import { encodeAbiParameters, encodeEventTopics, numberToHex, pad, parseAbiParameters } from 'viem'
 import { afterEach, expect, test } from 'vitest'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
-import { createChain } from '../../src/chain/chain.ts'
-import { fetchRange, type Trust } from '../../src/indexer/reading/range.ts'
+import { type Chain, createChain } from '../../src/chain/chain.ts'
+import { LogsPruned } from '../../src/chain/rpc/errors.ts'
+import { fetchRange, firstWithLogs, type Trust } from '../../src/indexer/reading/range.ts'
+import { unavailable } from '../../src/lib/errors.ts'
 import { factsOf } from '../support/known-chains.ts'
 import { type ScriptedCall, startScriptedNode } from '../support/scripted-node.ts'
 
@@ -154,4 +156,30 @@ test('two logs of one row in one block are rejected', async () => {
     return [log, { ...log, logIndex: '0x1' }, logIn(111, 2n, timestamp(time, 111))]
   })
   await expect(fetch(100n, 150n)).rejects.toThrow('two logs of one row')
+})
+
+test.each([
+  ['the one after the first', 11n, 11n],
+  ['in the middle', 700n, 700n],
+  ['the last one', 1_000n, 1_000n],
+  ['after the last one', 1_001n, 'pruned'],
+])('the first block with logs is found by bisection where it is %s', async (_, begins, found) => {
+  const asked: bigint[] = []
+  const logs = async ({ from, upTo }: Parameters<Chain['logs']>[0]) => {
+    expect(upTo).toBe(from)
+    asked.push(from)
+    if (from < begins) throw new LogsPruned('pruned', undefined)
+    return {} as Awaited<ReturnType<Chain['logs']>>
+  }
+  const first = firstWithLogs({ logs }, { from: 10n, upTo: 1_000n })
+  expect(await first.catch((fault: Error) => fault.message)).toBe(found)
+  expect(asked.length).toBeLessThanOrEqual(found === 'pruned' ? 1 : 11)
+})
+
+test('the search for the first block with logs ends when no node answers', async () => {
+  const logs = async ({ from }: Parameters<Chain['logs']>[0]) => {
+    if (from < 1_000n) throw unavailable('no node answers')
+    return {} as Awaited<ReturnType<Chain['logs']>>
+  }
+  await expect(firstWithLogs({ logs }, { from: 10n, upTo: 1_000n })).rejects.toThrow('no node answers')
 })

@@ -150,7 +150,7 @@ export const audit = async ({
       if (isPruned(fault)) return null
       throw fault
     })
-    if (compared === null || compared.isPartial) open.unread += 1
+    if (compared === null || compared.isPartial || compared.from > at) open.unread += 1
     if (compared === null) break
     ledgerRows += compared.rows
     onProgress(`chain ${chainId}: ${ledgerRows} rows of the ledger compared`)
@@ -219,7 +219,9 @@ const remarks = (
       : [`no node has the logs of ${open.unconfirmed} rows: add a node that keeps all logs to RPC_URLS_${chainId}`]),
     ...(open.unread === 0
       ? []
-      : ['the ledger of blocks whose logs are still to be read: wait until /status shows none, and repeat the audit']),
+      : [
+          `the ledger of blocks whose logs are still to be read, or are pruned: wait until /status shows no unread blocks, or add a node that keeps all logs to RPC_URLS_${chainId}, and repeat the audit`,
+        ]),
   ]
   return { notCompared, unconfirmed }
 }

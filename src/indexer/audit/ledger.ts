@@ -1,7 +1,9 @@
+import type { Hex } from 'viem'
 import type { Chain } from '../../chain/chain.ts'
-import { toServiceError } from '../../chain/rpc/errors.ts'
+import { isTooLong, type NodeError, toServiceError } from '../../chain/rpc/errors.ts'
+import { isNodeFault } from '../../chain/rpc/faults.ts'
 import { type Block, getBlock } from '../../chain/rpc/requests.ts'
-import { getWholeReceipt } from '../../chain/rpc/transactions.ts'
+import { getWholeReceipt, type Receipt } from '../../chain/rpc/transactions.ts'
 import {
   ledgerEnd,
   type Meanings,
@@ -17,7 +19,7 @@ import type { StoredBlock } from '../../db/stored.ts'
 import { isUnavailable, unavailable } from '../../lib/errors.ts'
 import { max } from '../../lib/fixed.ts'
 import type { Logger } from '../../lib/observe/log.ts'
-import { ChainMoved, fetchRange, isPruned, type Trust } from '../reading/range.ts'
+import { ChainMoved, type Fetched, fetchRange, firstWithLogs, isPruned, type Trust } from '../reading/range.ts'
 
 /* Compares the ledger with the logs of the chain, a range of blocks at a time. */
 
@@ -42,17 +44,42 @@ type Deps = { readonly chain: Chain; readonly database: Database }
 /** Most rows without a log whose transactions are read. */
 const MOST_UNCONFIRMED = 100
 
-/** The stored rows of which a node returned no log although the receipt of their transaction has it. */
-const keysInReceipts = async (chain: Chain, rows: readonly StoredLedgerRow[]): Promise<ReadonlySet<string>> => {
-  if (rows.length === 0) return new Set()
-  const asked = rows.slice(0, MOST_UNCONFIRMED).map(({ txHash }) => getWholeReceipt(txHash))
-  const { receipts } = await chain.send({ receipts: asked })
-  return new Set(
-    receipts.flatMap((outcome) => {
-      if (!outcome.ok) throw toServiceError(outcome.error)
-      return (outcome.value?.logs ?? []).filter(({ address }) => isDiamond(chain, address)).map(keyOf)
-    }),
-  )
+/** Whether a later request for a receipt would be refused too. */
+const isFinal = ({ fault }: NodeError): boolean => fault.kind === 'pruned' || !isNodeFault(fault)
+
+/** The receipts of transactions; undefined for one that is too long, or that all nodes refuse. */
+const readReceipts = async (chain: Chain, hashes: readonly Hex[]): Promise<(Receipt | null | undefined)[]> => {
+  if (hashes.length === 0) return []
+  try {
+    const { receipts } = await chain.send({ receipts: hashes.map(getWholeReceipt) })
+    return receipts.map((outcome) => {
+      if (outcome.ok) return outcome.value
+      if (isFinal(outcome.error)) return undefined
+      throw toServiceError(outcome.error)
+    })
+  } catch (fault) {
+    if (!isTooLong(fault)) throw fault
+    if (hashes.length === 1) return [undefined]
+    const half = Math.ceil(hashes.length / 2)
+    const first = await readReceipts(chain, hashes.slice(0, half))
+    return [...first, ...(await readReceipts(chain, hashes.slice(half)))]
+  }
+}
+
+/** The differences of stored rows of which a node returned no log: none for those in the receipt of their transaction. */
+const differencesWithoutLog = async (chain: Chain, rows: readonly StoredLedgerRow[]): Promise<LedgerDifference[]> => {
+  const hashes = [...new Set(rows.slice(0, MOST_UNCONFIRMED).map(({ txHash }) => txHash))]
+  const receipts = await readReceipts(chain, hashes)
+  const unread = new Set(hashes.filter((_, at) => receipts[at] === undefined))
+  const logs = receipts.flatMap((receipt) => receipt?.logs ?? [])
+  const omitted = new Set(logs.filter(({ address }) => isDiamond(chain, address)).map(keyOf))
+  return rows.flatMap((row) => {
+    if (omitted.has(keyOf(row))) return []
+    const why = unread.has(row.txHash)
+      ? 'without a log, and no node shows the receipt of its transaction'
+      : 'not on the chain'
+    return [{ text: `${keyOf(row)}: ${why}`, row: null }]
+  })
 }
 
 const isDiamond = ({ deployment }: Chain, address: string): boolean =>
@@ -63,6 +90,8 @@ type LedgerDifference = { readonly text: string; readonly row: LedgerRow | null 
 
 type ComparedPart = Meanings & {
   readonly cursor: StoredBlock
+  /** The first block of the part. No node has the logs of those before it from which the part was to begin. */
+  readonly from: bigint
   /** The first block after the part; null after the last one. */
   readonly next: bigint | null
   readonly rows: number
@@ -93,20 +122,35 @@ const differencesOf = (stored: StoredLedgerRow | undefined, row: LedgerRow): str
   )
 }
 
+/** Fetches the first range from a block on that a node has the logs of. Throws as `fetchRange` does. */
+const fetchFirst = async (
+  chain: Chain,
+  range: Parameters<typeof fetchRange>[1],
+): Promise<Fetched & Pick<ComparedPart, 'from'>> => {
+  try {
+    return { ...(await fetchRange(chain, range)), from: range.from }
+  } catch (fault) {
+    if (!isPruned(fault)) throw fault
+    const from = await firstWithLogs(chain, range)
+    return { ...(await fetchRange(chain, { ...range, from })), from }
+  }
+}
+
 /**
- * Compares the blocks from `from` on, as many as a node returns the logs of at once: each row with its log, and whether
- * each log has a row. `trusts` as in `fetchRange`. Throws `service_unavailable` when nodes or the database are out of
- * reach, or after a reorg, and what `Chain.logs` throws.
+ * Compares the blocks from `start` on, as many as a node returns the logs of at once: each row with its log, and whether
+ * each log has a row. Blocks whose logs no node has any more are skipped. `trusts` as in `fetchRange`. Throws
+ * `service_unavailable` when nodes or the database are out of reach, or after a reorg, and what `Chain.logs` throws.
  */
 export const compareLedger = async (
   { chain, database }: Deps,
-  from: bigint,
+  start: bigint,
   trusts: Trust = 'settled logs',
 ): Promise<ComparedPart> => {
   const { chainId } = chain
   const cursor = await ledgerEnd(database, chainId)
   if (cursor === null) throw unavailable(`chain ${chainId} is not indexed yet`)
-  const range = await fetchRange(chain, { from, upTo: cursor.number, head: cursor, trusts }).catch((fault) => {
+  const asked = { from: start, upTo: cursor.number, head: cursor, trusts }
+  const { from, ...range } = await fetchFirst(chain, asked).catch((fault) => {
     throw fault instanceof ChainMoved ? unavailable(fault.message, fault) : fault
   })
   const upTo = range.block.number
@@ -120,15 +164,13 @@ export const compareLedger = async (
   const onChain = rows.filter(isRead)
   const keys = new Set(rows.map(keyOf))
   const without = stored.filter((row) => !keys.has(keyOf(row)))
-  const omitted = await keysInReceipts(chain, without)
   const found: LedgerDifference[] = [
     ...onChain.flatMap((row) => differencesOf(byKey.get(keyOf(row)), row).map((text) => ({ text, row }))),
-    ...without.flatMap((row) =>
-      omitted.has(keyOf(row)) ? [] : [{ text: `${keyOf(row)}: not on the chain`, row: null }],
-    ),
+    ...(await differencesWithoutLog(chain, without)),
   ]
   return {
     cursor,
+    from,
     next: upTo >= cursor.number ? null : upTo + 1n,
     rows: onChain.length,
     ...{ hints: range.hints, fees: range.fees },
@@ -141,8 +183,8 @@ export const compareLedger = async (
 /**
  * Runs one step of the continuous audit of a chain's ledger: compares the next part, repairs the rows that two answers
  * find missing or different, the second of which is compared with the blocks of its logs, and stores the position. A row
- * without a log is never deleted, because only the follower rolls back. Returns whether a next part follows; false also
- * when the step could not be completed.
+ * without a log is never deleted, because only the follower rolls back. Blocks whose logs no node has any more are
+ * skipped until the next round. Returns whether a next part follows; false also when the step could not be completed.
  */
 export const auditLedger = async ({ chain, database, log }: Deps & { readonly log: Logger }): Promise<boolean> => {
   const { chainId, deployment } = chain
@@ -152,9 +194,9 @@ export const auditLedger = async ({ chain, database, log }: Deps & { readonly lo
     const end = await ledgerEnd(database, chainId)
     // After a rollback the position may be above the cursor.
     const isWithin = end !== null && position <= end.number
-    const from = isWithin ? max(position, deployment.startBlock) : deployment.startBlock
-    const first = await compareLedger({ chain, database }, from)
-    const again = first.found.length === 0 ? null : await compareLedger({ chain, database }, from, 'none')
+    const start = isWithin ? max(position, deployment.startBlock) : deployment.startBlock
+    const first = await compareLedger({ chain, database }, start)
+    const again = first.found.length === 0 ? null : await compareLedger({ chain, database }, first.from, 'none')
     const confirmed = new Set(again?.differences)
     const found = first.found.filter(({ text }) => confirmed.has(text))
     const repairs = new Map(found.flatMap(({ row }) => (row === null ? [] : [[keyOf(row), row] as const])))
@@ -164,6 +206,10 @@ export const auditLedger = async ({ chain, database, log }: Deps & { readonly lo
       ...{ next: first.next ?? 0n, compared: first.rows, repairs: [...repairs.values()], differences },
       ...{ hints: first.hints.filter(isRepaired), fees: first.fees.filter(isRepaired) },
     })
+    if (first.from > start) {
+      const skipped = { from: start.toString(), to: (first.from - 1n).toString() }
+      log.warn({ chainId, ...skipped }, 'the audit of the ledger skips blocks whose logs no node has')
+    }
     for (const { text, row } of found)
       log.error({ chainId, difference: text, repaired: row !== null }, 'the ledger differs from the chain')
     return first.next !== null

@@ -55,6 +55,32 @@ export class ChainMoved extends Error {
 export const isPruned = (fault: unknown): boolean => fault instanceof LogsPruned
 
 /**
+ * The first block after `from` that a node has the logs of, for a `from` whose logs are pruned: older blocks are pruned
+ * first. Throws what `Chain.logs` throws, `LogsPruned` when the logs of `upTo` are pruned too.
+ */
+export const firstWithLogs = async (
+  chain: Pick<Chain, 'logs'>,
+  { from, upTo }: { readonly from: bigint; readonly upTo: bigint },
+): Promise<bigint> => {
+  const ask = (number: bigint) => chain.logs({ from: number, upTo: number })
+  await ask(upTo)
+  let [pruned, first] = [from, upTo]
+  while (first - pruned > 1n) {
+    const middle = (pruned + first) / 2n
+    const hasLogs = await ask(middle).then(
+      () => true,
+      (fault) => {
+        if (isPruned(fault)) return false
+        throw fault
+      },
+    )
+    if (hasLogs) first = middle
+    else pruned = middle
+  }
+  return first
+}
+
+/**
  * Fetches the blocks from..upTo, or as many as a node takes at once, of a chain whose newest block is `head`. Throws
  * ChainMoved, or what `Chain.logs` throws.
  */

@@ -35,6 +35,7 @@ export const auditFaults: Faults = {
       ['lists += compared.lists', 'lists = compared.lists'],
       ['    add(compared.differences)\n    position', '    position'],
       ['    add(compared.differences)\n    from', '    from'],
+      [' || compared.from > at)', ')'],
       ['if (cursor !== null) return\n', ''],
       ['startBlockFault(deployment, number) ??\n', ''],
       ["'view', 'state', 'block', ...", "'view', 'block', ..."],

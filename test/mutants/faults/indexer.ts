@@ -222,6 +222,10 @@ export const indexerFaults: Faults = {
   'src/indexer/reading/range.ts': {
     tests: ['test/indexer/range.test.ts', 'test/indexer/range-tip.test.ts'],
     faults: [
+      ['  await ask(upTo)\n', ''],
+      ['while (first - pruned > 1n)', 'while (first - pruned > 2n)'],
+      ['(pruned + first) / 2n', 'pruned + 1n'],
+      ['if (isPruned(fault)) return false', 'return false'],
       ['range.head.timestamp - SETTLED_SECONDS', 'range.head.timestamp - SETTLED_SECONDS - 1n'],
       ['min(last.timestamp, settled) : null', 'last.timestamp : null'],
       ["isSettled || trusts === 'settled logs' ?", "trusts !== 'none' ?"],
