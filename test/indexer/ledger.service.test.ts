@@ -596,4 +596,97 @@ describe('the audit of the ledger', () => {
       expect([await audit(), await next()]).toEqual([false, 3])
     })
   })
+
+  describe('with a row that the best endpoint returns', () => {
+    type Query = FakeChain['chain']['queryAllEndpoints']
+    const refused = { ok: false, error: new NodeError({ code: 4444, message: 'pruned history unavailable' }) } as const
+    /** How endpoints answer when all of them are asked for the row. */
+    const ways = {
+      same: {},
+      without: { hides: ({ name }: { name: string }, by: string) => by === 'probe' && name === 'Unpaused' },
+      'other data': { claims: (log: object) => ({ ...log, data: `0x${'77'.repeat(32)}` }) },
+      'other topics': { claims: (log: { topics: string[] }) => ({ ...log, topics: log.topics.slice(0, 1) }) },
+      'another transaction': { claims: (log: object) => ({ ...log, transactionHash: pad('0x77') }) },
+      'another block': { claims: (log: object) => ({ ...log, blockHash: pad('0x77') }) },
+      'another contract': { claims: (log: object) => ({ ...log, address: WALLET }) },
+      'another hash of the block': { block: { hash: pad('0x77') } },
+      'another time of the block': { block: { timestamp: 1n } },
+      'no block': { block: null },
+      refusal: { isRefused: true },
+    } as const
+    type Way = keyof typeof ways
+    /** Replaces the endpoints by those that answer in these ways; null when they are out of reach. */
+    const configure = (configured: number, answered: readonly Way[] | null): void => {
+      const { queryAllEndpoints, status } = fake.chain
+      const { hides, claims } = fake.state
+      const answer = async (batch: Parameters<Query>[0], way: Way, endpoint: number) => {
+        const { block = undefined, isRefused = false, ...state } = ways[way] as Record<string, unknown>
+        Object.assign(fake.state, state)
+        const [found = { outcomes: {} }] = await queryAllEndpoints(batch)
+        Object.assign(fake.state, { hides, claims })
+        const { blocks, logs } = found.outcomes as unknown as Record<string, { ok: true; value: object }[]>
+        const changed = (value: object) => block && { ...value, ...block }
+        return {
+          endpoint,
+          outcomes: {
+            blocks: blocks?.map((it) => (block === undefined ? it : { ok: true, value: changed(it.value) })),
+            logs: logs?.map((it) => (isRefused ? refused : it)),
+          },
+        }
+      }
+      Object.assign(fake.chain, {
+        async queryAllEndpoints(batch: Parameters<Query>[0]) {
+          if (answered === null) throw unavailable('no node answers')
+          const answers: unknown[] = []
+          for (const [at, way] of answered.entries()) answers.push(await answer(batch, way, at))
+          return answers
+        },
+        status: () => ({ ...status(), endpoints: Array.from({ length: configured }, () => status().endpoints[0]) }),
+      })
+    }
+
+    test.each<[boolean, number, readonly Way[] | null]>([
+      [true, 1, ['same']],
+      [true, 2, ['same', 'same']],
+      [true, 3, ['same', 'same']],
+      [true, 3, ['same', 'no block', 'same']],
+      [true, 3, ['same', 'refusal', 'same']],
+      [false, 2, ['same']],
+      [false, 2, ['same', 'refusal']],
+      [false, 2, ['same', 'no block']],
+      [false, 3, ['same', 'same', 'without']],
+      [false, 2, ['without', 'without']],
+      [false, 2, null],
+      ...Object.keys(ways).map((way): [boolean, number, Way[]] => [way === 'same', 2, ['same', way as Way]]),
+    ])('stores it: %s, of %i endpoints that answer %j', async (isStored, configured, answered) => {
+      const before = await rows()
+      const [removed] = await rowsOf(
+        database,
+        `DELETE FROM ledger WHERE type = ${ledgerTypes['protocol.unpaused'].code} RETURNING block_number, log_index`,
+      )
+      const text = `ledger block ${removed?.block_number} log ${removed?.log_index}: missing in the index`
+      const since = await database.run(newestChange)
+      const lines: Record<string, unknown>[] = []
+      configure(configured, answered)
+      const errors = pino({ level: 'error' }, { write: (line) => void lines.push(JSON.parse(line)) })
+      await rowsOf(database, 'UPDATE audits SET ledger_next = 3')
+      await auditLedger({ chain: fake.chain, database, log: errors })
+      expect(lines).toMatchObject([{ difference: text, repaired: isStored }])
+      expect(await findings()).toMatchObject({ differences: 1, repaired: isStored ? 1 : 0, last_difference: text })
+      expect((await rowsOf(database, 'SELECT ledger_next FROM audits'))[0]).toEqual({ ledger_next: '0' })
+      expect((await rows()).length).toBe(before.length - (isStored ? 0 : 1))
+      if (!isStored) expect(await database.run(newestChange)).toBe(since)
+    })
+
+    test('asks all endpoints for at most 20 blocks at once', async () => {
+      for (let blocks = 0; blocks < 21; blocks += 1) fake.mine(['Paused', { by: WALLET }])
+      await reachHead()
+      const before = await rows()
+      await rowsOf(database, 'DELETE FROM ledger WHERE block_number > 7')
+      fake.sent()
+      await audit()
+      expect(fake.sent().filter(([first]) => first === 'all endpoints')).toHaveLength(2)
+      expect(await rows()).toEqual(before)
+    })
+  })
 })

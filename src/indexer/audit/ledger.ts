@@ -20,6 +20,7 @@ import { isUnavailable, unavailable } from '../../lib/errors.ts'
 import { max } from '../../lib/fixed.ts'
 import type { Logger } from '../../lib/observe/log.ts'
 import { ChainMoved, type Fetched, fetchRange, firstWithLogs, isPruned, type Trust } from '../reading/range.ts'
+import { confirmRows } from './confirm-rows.ts'
 
 /* Compares the ledger with the logs of the chain, a range of blocks at a time. */
 
@@ -182,9 +183,10 @@ export const compareLedger = async (
 
 /**
  * Runs one step of the continuous audit of a chain's ledger: compares the next part, repairs the rows that two answers
- * find missing or different, the second of which is compared with the blocks of its logs, and stores the position. A row
- * without a log is never deleted, because only the follower rolls back. Blocks whose logs no node has any more are
- * skipped until the next round. Returns whether a next part follows; false also when the step could not be completed.
+ * find missing or different if all endpoints agree on them, and stores the position. The second answer is compared with
+ * the blocks of its logs. A row without a log is never deleted, because only the follower rolls back. Blocks whose logs
+ * no node has any more are skipped until the next round. Returns whether a next part follows; false also when the step
+ * could not be completed.
  */
 export const auditLedger = async ({ chain, database, log }: Deps & { readonly log: Logger }): Promise<boolean> => {
   const { chainId, deployment } = chain
@@ -199,11 +201,13 @@ export const auditLedger = async ({ chain, database, log }: Deps & { readonly lo
     const again = first.found.length === 0 ? null : await compareLedger({ chain, database }, first.from, 'none')
     const confirmed = new Set(again?.differences)
     const found = first.found.filter(({ text }) => confirmed.has(text))
-    const repairs = new Map(found.flatMap(({ row }) => (row === null ? [] : [[keyOf(row), row] as const])))
+    const repairable = new Map(found.flatMap(({ row }) => (row === null ? [] : [[keyOf(row), row] as const])))
+    const repairs = await confirmRows(chain, [...repairable.values()])
+    const repaired = new Set(repairs.map(keyOf))
     const differences = found.map(({ text }) => text)
-    const isRepaired = (log: Pick<LedgerRow, 'blockNumber' | 'logIndex'>): boolean => repairs.has(keyOf(log))
+    const isRepaired = (log: Pick<LedgerRow, 'blockNumber' | 'logIndex'>): boolean => repaired.has(keyOf(log))
     await saveLedgerPart(database, chainId, first.cursor, {
-      ...{ next: first.next ?? 0n, compared: first.rows, repairs: [...repairs.values()], differences },
+      ...{ next: first.next ?? 0n, compared: first.rows, repairs, differences },
       ...{ hints: first.hints.filter(isRepaired), fees: first.fees.filter(isRepaired) },
     })
     if (first.from > start) {
@@ -211,7 +215,10 @@ export const auditLedger = async ({ chain, database, log }: Deps & { readonly lo
       log.warn({ chainId, ...skipped }, 'the audit of the ledger skips blocks whose logs no node has')
     }
     for (const { text, row } of found)
-      log.error({ chainId, difference: text, repaired: row !== null }, 'the ledger differs from the chain')
+      log.error(
+        { chainId, difference: text, repaired: row !== null && isRepaired(row) },
+        'the ledger differs from the chain',
+      )
     return first.next !== null
   } catch (fault) {
     if (!(fault instanceof AnchorLost || isPruned(fault) || isUnavailable(fault))) throw fault

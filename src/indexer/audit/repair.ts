@@ -21,9 +21,20 @@ import { type Difference, differencesOfFact, factRow } from './compare.ts'
 export type Confirm = (entity: Entity) => Promise<DatedFact | null | undefined>
 
 /**
- * Asks every endpoint for an entity at the newest block. All answers must agree, and there must be two unless only one
- * endpoint is configured.
+ * The answer of all endpoints: they must agree, and there must be two answers unless only one endpoint is configured.
+ * Undefined otherwise.
  */
+export const agreed = <T>(
+  chain: Pick<Chain, 'status'>,
+  answers: readonly T[],
+  isSame: (first: T, other: T) => boolean,
+): T | undefined => {
+  const [first, ...others] = answers
+  if (first === undefined || answers.length < Math.min(2, chain.status().endpoints.length)) return undefined
+  return others.every((other) => isSame(first, other)) ? first : undefined
+}
+
+/** Asks every endpoint for an entity at the newest block, on which they must agree. */
 export const createConfirm =
   (chain: Chain): Confirm =>
   async (entity) => {
@@ -33,9 +44,7 @@ export const createConfirm =
       const answers = (await chain.queryAllEndpoints({ record })).flatMap(({ outcomes: { record } }) =>
         record.ok || isRevert(record.error) ? [factOf(entity, record, head)] : [],
       )
-      const [first, ...others] = answers
-      if (first === undefined || answers.length < Math.min(2, chain.status().endpoints.length)) return undefined
-      return others.every((other) => differencesOfFact(entity, factRow(first), other).length === 0) ? first : undefined
+      return agreed(chain, answers, (first, other) => differencesOfFact(entity, factRow(first), other).length === 0)
     } catch (fault) {
       if (isUnavailable(fault)) return undefined
       throw fault

@@ -71,11 +71,22 @@ export const ledgerFaults: Faults = {
       ['if (first.from > start)', 'if (first.from >= start)'],
       ['next: upTo >= cursor.number ? null', 'next: upTo > cursor.number ? null'],
       ['confirmed.has(text)', 'true'],
+      ['row !== null && isRepaired(row)', 'row !== null'],
       ['next: first.next ?? 0n', 'next: first.next ?? first.from'],
       ['return first.next !== null', 'return true'],
       ["first.from, 'none')", 'first.from)'],
       ['upTo === cursor.number ? range.block : await', 'upTo === cursor.number - 1n ? range.block : await'],
       ['blockNumber < gap.from || blockNumber > gap.to', 'blockNumber < gap.from || blockNumber >= gap.to'],
+    ],
+  },
+  'src/indexer/audit/confirm-rows.ts': {
+    tests: ['test/indexer/ledger.service.test.ts'],
+    faults: [
+      ['const BATCH = 20', 'const BATCH = 21'],
+      ['if (isUnavailable(fault)) return []', 'throw fault'],
+      ['block.value !== null && logs', 'logs'],
+      [' === true) confirmed', ' !== undefined) confirmed'],
+      ['one === other', 'true'],
     ],
   },
   'src/db/index/audit/pasts.ts': {
