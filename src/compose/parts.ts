@@ -27,8 +27,11 @@ export const openChains = (
     }),
   )
 
-/** Maximum milliseconds of a statement of the worker or the audit. */
+/** Maximum milliseconds of a statement of the worker or a command. */
 export const WORK_WITHIN_MS = 10_000
+
+/** The times of a command's database. It waits long for a connection, because no client waits for the answer. */
+export const COMMAND_TIMES = { statementTimeoutMs: WORK_WITHIN_MS, connectTimeoutMs: 10_000 } as const
 
 /** Opens a database that closes with the process. */
 export const openDatabase = (options: DatabaseOptions, closers: Closers): Database =>

@@ -7,6 +7,7 @@ import type { Logger } from '../lib/observe/log.ts'
 import { createOutageLog } from '../lib/observe/outage-log.ts'
 import { createReconnectOnError } from '../lib/redis.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
+import { withTimeout } from '../lib/with-timeout.ts'
 import type { Driver } from './driver.ts'
 import { type JobName, type QueueSettings, queues } from './queues.ts'
 
@@ -244,16 +245,5 @@ export const createBullDriver = (options: BullOptions): Driver => {
 }
 
 /** Awaits `work`. Throws when it takes too long; the work then continues unobserved. */
-const inTime = async <T>(work: Promise<T>): Promise<T> => {
-  const late = new AbortController()
-  const timeout = sleep(TIMEOUT_MS, late.signal).then(() => {
-    throw new Error(`no answer within ${TIMEOUT_MS} ms`)
-  })
-  timeout.catch(() => {})
-  work.catch(() => {})
-  try {
-    return await Promise.race([work, timeout])
-  } finally {
-    late.abort()
-  }
-}
+const inTime = <T>(work: Promise<T>): Promise<T> =>
+  withTimeout(() => work, { ms: TIMEOUT_MS, late: () => new Error(`no answer within ${TIMEOUT_MS} ms`) })

@@ -34,17 +34,7 @@ export type Jobs = {
   close(): Promise<void>
 }
 
-const parsers: { readonly [N in JobName]: (payload: unknown) => Payload<N> } = {
-  sweep: (payload) => queues.sweep.payload.parse(payload),
-  observe: (payload) => queues.observe.payload.parse(payload),
-  audit: (payload) => queues.audit.payload.parse(payload),
-  gaps: (payload) => queues.gaps.payload.parse(payload),
-  finalize: (payload) => queues.finalize.payload.parse(payload),
-  sum: (payload) => queues.sum.payload.parse(payload),
-  dispatch: (payload) => queues.dispatch.payload.parse(payload),
-  deliver: (payload) => queues.deliver.payload.parse(payload),
-  calibrate: (payload) => queues.calibrate.payload.parse(payload),
-}
+const parse = <N extends JobName>(name: N, payload: unknown) => queues[name].payload.parse(payload) as Payload<N>
 
 /**
  * Opens the job queue: on Redis if `redisUrl` is given, else in this process.
@@ -74,7 +64,7 @@ export const createJobs = (options: {
   const keyOf = (payload: unknown): string => JSON.stringify(payload).replaceAll(':', '=')
 
   const add = async <N extends JobName>(name: N, payload: Payload<N>): Promise<void> => {
-    const checked = parsers[name](payload)
+    const checked = parse(name, payload)
     await driver.add(name, keyOf(checked), checked)
   }
 
@@ -87,12 +77,12 @@ export const createJobs = (options: {
       })
     },
     async repeat(name, payload, everyMs) {
-      const checked = parsers[name](payload)
+      const checked = parse(name, payload)
       await driver.repeat(name, keyOf(checked), checked, everyMs)
     },
     work(handlers) {
       const run = <N extends JobName>(name: N, payload: unknown, signal: AbortSignal): Promise<void> =>
-        jobRuns.trace({ job: name }, () => handlers[name](parsers[name](payload), signal))
+        jobRuns.trace({ job: name }, () => handlers[name](parse(name, payload), signal))
       return driver.work(run)
     },
     waiting: (name) => driver.waiting(name),

@@ -4,21 +4,12 @@ import { webhookTypes } from '../db/schema/webhooks.ts'
 import type { Delivery } from '../db/webhooks/deliveries.ts'
 import type { Endpoint } from '../db/webhooks/endpoints.ts'
 import { OfChain } from '../protocol/chains.ts'
-import { Account, Id } from '../protocol/fields/response-fields.ts'
+import { Account, Id, Integer } from '../protocol/fields/response-fields.ts'
 
 /** A time of a response: Unix seconds. */
-const Time = (what: string) =>
-  z
-    .int()
-    .nonnegative()
-    .meta({ description: `${what}, in Unix seconds` })
+const Time = (what: string) => Integer.meta({ description: `${what}, in Unix seconds` })
 
-const OptionalTime = (what: string) =>
-  z
-    .int()
-    .nonnegative()
-    .nullable()
-    .meta({ description: `${what}, in Unix seconds` })
+const OptionalTime = (what: string) => Integer.nullable().meta({ description: `${what}, in Unix seconds` })
 
 const ID = 'we_0123456789ab'
 

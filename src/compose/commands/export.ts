@@ -12,10 +12,7 @@ import { type ChainId, configureChains } from '../../protocol/chains.ts'
 import { createFinality } from '../../reads/freshness/finality.ts'
 import { createLists } from '../../reads/lists/sources.ts'
 import { checked, type Flags, textOf, wholeNumber } from '../flags.ts'
-import { openChains, openDatabase, WORK_WITHIN_MS } from '../parts.ts'
-
-/** Milliseconds that the command waits for a connection. */
-const CONNECT_WITHIN_MS = 10_000
+import { COMMAND_TIMES, openChains, openDatabase } from '../parts.ts'
 
 /** Longest time between two statements of a snapshot, in which rows are written, in milliseconds. */
 const WRITE_WITHIN_MS = 600_000
@@ -71,8 +68,7 @@ const linesOf = ({ chainId, written, kept, different, lastFinal, incomplete }: E
 /** Exports the chains one after the other. Returns whether everything is exported, and nothing differed. */
 const exportAll = async (flags: Flags, config: Config, log: Logger, closers: Closers): Promise<boolean> => {
   const { chainIds, ...wanted } = wantedOf(flags, config)
-  const times = { statementTimeoutMs: WORK_WITHIN_MS, connectTimeoutMs: CONNECT_WITHIN_MS }
-  const pool = { maxConnections: 2, ...times, idleInTransactionMs: WRITE_WITHIN_MS, log }
+  const pool = { maxConnections: 2, ...COMMAND_TIMES, idleInTransactionMs: WRITE_WITHIN_MS, log }
   const database = openDatabase({ url: config.DATABASE_URL, ...pool }, closers)
   await requireVersion(database)
   const chains = openChains(config, log, closers)

@@ -6,10 +6,7 @@ import { formatReindex, reindex } from '../../indexer/reindex.ts'
 import { createClosers } from '../../lib/lifecycle.ts'
 import { createLogger } from '../../lib/observe/log.ts'
 import { checked, type Flags, wholeNumber } from '../flags.ts'
-import { openDatabase, WORK_WITHIN_MS } from '../parts.ts'
-
-/** Milliseconds that the command waits for a connection. */
-const CONNECT_WITHIN_MS = 10_000
+import { COMMAND_TIMES, openDatabase } from '../parts.ts'
 
 /** Longest time between two statements of a part, in which its logs are decoded, in milliseconds. */
 const DECODE_WITHIN_MS = 30_000
@@ -22,8 +19,7 @@ export const runReindex = async (flags: Flags): Promise<void> => {
   const { DATABASE_URL: url } = load(environments.migrate)
   const closers = createClosers()
   try {
-    const times = { statementTimeoutMs: WORK_WITHIN_MS, connectTimeoutMs: CONNECT_WITHIN_MS }
-    const pool = { url, maxConnections: 1, ...times, idleInTransactionMs: DECODE_WITHIN_MS }
+    const pool = { url, maxConnections: 1, ...COMMAND_TIMES, idleInTransactionMs: DECODE_WITHIN_MS }
     const log = createLogger({ level: 'silent', process: 'reindex' })
     const database = openDatabase({ ...pool, log }, closers)
     const table = (text: string) => rebuiltTables.find((name) => name === text)

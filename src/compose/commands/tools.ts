@@ -14,10 +14,8 @@ import { isUnavailable, OperatorError, ServiceError } from '../../lib/errors.ts'
 import { createClosers } from '../../lib/lifecycle.ts'
 import { createLogger } from '../../lib/observe/log.ts'
 import type { ChainId } from '../../protocol/chains.ts'
-import { openChains, openDatabase, WORK_WITHIN_MS } from '../parts.ts'
-
-/** Milliseconds that a tool waits for a connection. It is long because no client waits for the answer. */
-const CONNECT_WITHIN_MS = 10_000
+import { withDatabase } from '../operator.ts'
+import { COMMAND_TIMES, openChains, openDatabase } from '../parts.ts'
 
 /** Events whose past the audit command compares. */
 const PASTS = 200
@@ -35,21 +33,13 @@ export const runMigrate = async (): Promise<void> => {
 
 /** Resets the feed of changes for every chain of the index. */
 export const runChangesReset = async (): Promise<void> => {
-  const config = load(environments.migrate)
-  const log = createLogger({ level: config.LOG_LEVEL, process: 'changes', secrets: secretsOf(config) })
-  const closers = createClosers()
-  try {
-    const times = { statementTimeoutMs: WORK_WITHIN_MS, connectTimeoutMs: CONNECT_WITHIN_MS }
-    const database = openDatabase({ url: config.DATABASE_URL, maxConnections: 1, ...times, log }, closers)
-    await requireVersion(database)
+  await withDatabase(load(environments.migrate), 'changes', async (database) => {
     const chainIds = (await database.run(reached)).map(({ chainId }) => chainId)
     for (const chainId of chainIds)
       await database.transaction((handle) => announce(handle, chainId, touchingAll('operator')))
     const chains = chainIds.length === 0 ? 'no chain is indexed' : `chains ${chainIds.join(', ')}`
     process.stdout.write(`clients of the feed of changes fetch everything again: ${chains}\n`)
-  } finally {
-    await closers.close()
-  }
+  })
 }
 
 /**
@@ -64,8 +54,7 @@ export const runAudit = async (): Promise<void> => {
   const exitCodes = new Set<number>()
   try {
     const { DATABASE_URL: url } = config
-    const times = { statementTimeoutMs: WORK_WITHIN_MS, connectTimeoutMs: CONNECT_WITHIN_MS }
-    const database = openDatabase({ url, maxConnections: 4, ...times, log }, closers)
+    const database = openDatabase({ url, maxConnections: 4, ...COMMAND_TIMES, log }, closers)
     await requireVersion(database)
     for (const chain of openChains(config, log, closers).values()) {
       try {

@@ -19,7 +19,7 @@ import { createResolve } from '../../webhooks/resolve.ts'
 import { createVault, type Vault } from '../../webhooks/secrets.ts'
 import { sign } from '../../webhooks/signature.ts'
 import { type Flags, pastTimeOf, plainText, textOf } from '../flags.ts'
-import { withDatabase } from './operator.ts'
+import { withDatabase } from '../operator.ts'
 import { counted, describe, print, printSecret, stopped, timeOf } from './output.ts'
 import { subscriptionOf } from './subscription.ts'
 

@@ -6,7 +6,7 @@ import type { Database } from '../../db/pool.ts'
 import { hashApiKey, newApiKey } from '../../identity/api-keys.ts'
 import { invalidField, OperatorError } from '../../lib/errors.ts'
 import { type Flags, plainText, textOf } from '../flags.ts'
-import { withDatabase } from './operator.ts'
+import { withDatabase } from '../operator.ts'
 import { counted, print, printSecret } from './output.ts'
 
 /** Most characters of the name of a key. */

@@ -24,6 +24,9 @@ const byCreator: ReadonlySet<number> = new Set(
 
 const distinct = (ids: readonly (bigint | null)[]): bigint[] => [...new Set(ids.flatMap((id) => id ?? []))]
 
+/** The ids of a kind that rows name. */
+const idsOf = (kind: Kind, rows: readonly LedgerRow[]): bigint[] => distinct(rows.map((row) => row[`${kind}Id`]))
+
 /**
  * Adds to rows what their logs do not name: the event of a claim, and the creator who changed a pool. The facts must be
  * stored before.
@@ -36,20 +39,11 @@ export const completeRows = async (
   const lacking = logs.filter(({ eventId }) => eventId === null)
   const changed = logs.filter(({ type }) => byCreator.has(type))
   if (lacking.length + changed.length === 0) return logs
-  const factsOf = <K extends Kind>(kind: K, ids: readonly (bigint | null)[]) =>
-    rowsById<FactRow<K>>(handle, entityTables[kind].facts, chainId, distinct(ids))
-  const ofDeposits = await factsOf(
-    'deposit',
-    lacking.map(({ depositId }) => depositId),
-  )
-  const ofPositions = await factsOf(
-    'position',
-    lacking.map(({ positionId }) => positionId),
-  )
-  const ofEvents = await factsOf(
-    'event',
-    changed.map(({ eventId }) => eventId),
-  )
+  const factsOf = <K extends Kind>(kind: K, rows: readonly LedgerRow[]) =>
+    rowsById<FactRow<K>>(handle, entityTables[kind].facts, chainId, idsOf(kind, rows))
+  const ofDeposits = await factsOf('deposit', lacking)
+  const ofPositions = await factsOf('position', lacking)
+  const ofEvents = await factsOf('event', changed)
   return logs.map((log) => {
     const { depositId, positionId } = log
     if (log.eventId !== null)
@@ -83,12 +77,7 @@ export const insertLedger = async (
  */
 export const touchedByRows = async (handle: Handle, chainId: ChainId, rows: readonly LedgerRow[]): Promise<Touched> => {
   const touched = [touchedByLedger(rows)]
-  const ids = {
-    event: rows.map(({ eventId }) => eventId),
-    deposit: rows.map(({ depositId }) => depositId),
-    position: rows.map(({ positionId }) => positionId),
-  }
-  for (const kind of kinds) touched.push(await touchedByIds(handle, chainId, kind, distinct(ids[kind])))
+  for (const kind of kinds) touched.push(await touchedByIds(handle, chainId, kind, idsOf(kind, rows)))
   const fees = rows.flatMap(({ type, blockNumber }) => (type === ledgerTypes['fees.set'].code ? [blockNumber] : []))
   if (fees.length > 0) {
     const since = fees.reduce(min)

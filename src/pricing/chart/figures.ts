@@ -23,7 +23,6 @@ const Basis = Breakdown.extend({
 export type Figures = z.output<typeof Basis> & {
   readonly premium: number
   readonly maxPayout: number
-  readonly premiumRate: number
   /** The hedger's result of a settlement at a rate: the payout less the premium. */
   net(settlement: number): number
   /**
@@ -39,7 +38,7 @@ export type Figures = z.output<typeof Basis> & {
 export const figuresOf = (quote: Quote): Figures => {
   const basis = Basis.parse(quote.breakdown)
   const { strike, payoutCap, inputs, notional } = basis
-  const { premiumUsd: premium, maxPayoutUsd: maxPayout, premiumRate } = quote
+  const { premiumUsd: premium, maxPayoutUsd: maxPayout } = quote
   const range = {
     initialRate: basis.initialRateFixed6,
     strike: basis.strikeFixed6,
@@ -50,7 +49,6 @@ export const figuresOf = (quote: Quote): Figures => {
     ...basis,
     premium,
     maxPayout,
-    premiumRate,
     net: (settlement) => fromSix(payoff(range, sixRound(settlement), sixRound(notional))) - premium,
     premiumAt(spot, years) {
       const { r, qEffective: q, garch, jump, volFloor: floor, volMarkup } = inputs

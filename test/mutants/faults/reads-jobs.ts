@@ -48,15 +48,14 @@ export const jobsFaults: Faults = {
     faults: [
       ['if (!isUnavailable(fault)) log', 'if (isUnavailable(fault)) log'],
       ['if (!isUnavailable(fault)) log', 'log'],
-      ['deliver: (payload) => queues.deliver', 'deliver: (payload) => queues.sweep'],
-      ['const checked = parsers[name](payload)\n    await driver.add', 'const checked = payload\n    await driver.add'],
+      ['const checked = parse(name, payload)\n    await driver.add', 'const checked = payload\n    await driver.add'],
       [
-        'const checked = parsers[name](payload)\n      await driver.repeat',
+        'const checked = parse(name, payload)\n      await driver.repeat',
         'const checked = payload\n      await driver.repeat',
       ],
       [
-        'handlers[name](parsers[name](payload), signal)',
-        'handlers[name](parsers[name](payload), new AbortController().signal)',
+        'handlers[name](parse(name, payload), signal)',
+        'handlers[name](parse(name, payload), new AbortController().signal)',
       ],
       ['await driver.add(name, keyOf(checked), checked)', 'void driver.add(name, keyOf(checked), checked)'],
     ],
