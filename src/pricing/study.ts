@@ -1,28 +1,12 @@
+import type { z } from 'zod'
 import { isBundled } from './market/bundled.ts'
+import type { Breakdown } from './messages.ts'
 import { parsePair } from './pair.ts'
 import { studyRows, studyUntil } from './study.generated.ts'
 import { classify } from './tiers.ts'
 
 /** What the study of past prices found for quotes like one, over closes until `closesEnd`. */
-type StudyFigures = {
-  readonly tier: string
-  /** True for pairs without the dollar, false for those with it. */
-  readonly crosses: boolean
-  /** The nearest horizon of the study. */
-  readonly horizonDays: number
-  /** Protection against a fall or a rise of the riskier leg; `both` where neither leg is riskier. */
-  readonly direction: 'fall' | 'rise' | 'both'
-  /** The year of the first quotes. */
-  readonly firstYear: number
-  /** Months with a quote. */
-  readonly dates: number
-  /** Discounted payouts over premiums, and the interval that 90 % of resamples fall in. */
-  readonly ratio: number
-  readonly interval: [number, number]
-  readonly rates: 'known'
-  /** YYYY-MM-DD. */
-  readonly closesEnd: string
-}
+type StudyFigures = NonNullable<z.output<typeof Breakdown>['study']>
 
 /** The figures, or why there are none. */
 type Found =

@@ -5,11 +5,9 @@
 export const notes: Readonly<Record<string, string>> = {
   // Envelopes
   data: 'The result',
-  meta: 'What applies to the whole response',
   error: 'What went wrong',
   'error.code': 'Stable code of the error: clients switch on it',
   'error.message': 'Text for people, which may change',
-  'error.details': 'The invalid fields, at most 20',
   'details.path': 'Path of the field in the request, with dots; `body`, `query` or `url` for a whole part',
   'details.message': 'What is wrong with the field',
   RevertedMeta: 'Present when the transaction of `afterTx` reverted',
@@ -35,7 +33,6 @@ export const notes: Readonly<Record<string, string>> = {
   // Names that mean the same wherever they occur
   chainId: 'Chain id of EIP-155',
   chains: 'The chains, in the order of the configuration',
-  block: 'The block',
   'block.number': 'Block number',
   number: 'Block number',
   hash: 'Block hash',
@@ -59,7 +56,6 @@ export const notes: Readonly<Record<string, string>> = {
   'quote-payout.id': 'Id of the event, counted per chain',
   'positions.id': 'Id of the position, counted per chain',
   'deposits.id': 'Id of the deposit, counted per chain',
-  'transactions.hash': 'Hash of the transaction, or of the user operation that it contains',
 
   // Activity
   Activity: 'One log of the protocol: what happened, to which wallet, and what it paid or received',
@@ -95,7 +91,6 @@ export const notes: Readonly<Record<string, string>> = {
   creatorEarnings: "The creator's share of fees that is not withdrawn yet",
   lpCount: 'Number of deposits',
   hedgerCount: 'Number of positions',
-  availableCapacity: 'Notional that the pool can still cover',
   utilizationRate: 'Share of the pool that is in use: 100000000 is all of it',
 
   // Positions and deposits
@@ -180,7 +175,6 @@ export const notes: Readonly<Record<string, string>> = {
   cuts: 'The changes of the upgrade',
 
   // Pricing
-  PricingHealth: 'The inputs of the pricing engine, and how fresh they are',
   PricingSigner: 'The key that signs quotes',
   signerAddress: 'Address of the signing key; null when the engine has none',
   usdRate: "The engine's risk-free rate of the dollar",
@@ -193,7 +187,6 @@ export const notes: Readonly<Record<string, string>> = {
   tier: 'Class of the currency pair, which sets the volatility floor',
   useEmpiricalDrift: "True when the drift is the pair's own, and not the difference of interest rates",
   historicalCloses: 'Daily closes in the history; a price needs at least 30',
-  QuoteRequest: 'The range to price',
   expiryUnixSeconds: 'When the event expires, in Unix seconds; in the future',
   diamondAddress: "Address of the protocol's proxy, for a signed quote; with `chainId` and `creator` or not at all",
   'QuoteRequest.chainId': 'Chain of a signed quote; with `diamondAddress` and `creator` or not at all',
@@ -229,10 +222,8 @@ export const notes: Readonly<Record<string, string>> = {
   jumpMean: 'Mean of the logarithm of a jump',
   jumpStd: 'Standard deviation of the logarithm of a jump',
   'PricingStudy.tier': 'Class of the currency pair',
-  'PricingStudy.ratio': 'Discounted payouts over premiums of all ranges of the study: 1 is fair',
   'worstYear.year': 'The year',
   'worstYear.ratio': 'Discounted payouts over premiums of its quotes',
-  Backtest: 'What a range would have cost and paid at each month of the past',
   'Backtest.pair': 'Currency pair `<BASE>/<QUOTE>`',
   'BacktestMonth.spot': 'The close of the day, a plain number',
   'BacktestMonth.premiumUsd': 'Premium for the notional; null when a quote was refused',
@@ -247,7 +238,6 @@ export const notes: Readonly<Record<string, string>> = {
   function: 'Name of the contract function',
   args: 'The arguments as encoded: integers as decimal strings, lists and structs as JSON text',
   estimatedGas: 'Gas that the call used when it was simulated; null without `from` or when it fails',
-  simulation: 'What the call would do at the newest block; null when it was not simulated',
   BroadcastBody: 'A signed transaction',
   Broadcast: 'The accepted transaction, and what its simulation found',
   txHash: 'Hash of the transaction: the key of `/v1/transactions/{chainId}/{hash}`',

@@ -348,8 +348,8 @@ describe('the description of a field', () => {
       { oneOf: [unheard] },
     ])
       expect(() => annotate(schema as never, 'owner')).toThrow('no description of owner.unheard')
-    expect(() => annotate({ properties: { block: unheard } } as never, 'owner')).toThrow(
-      'no description of block.unheard',
+    expect(() => annotate({ properties: { symbol: unheard } } as never, 'owner')).toThrow(
+      'no description of symbol.unheard',
     )
     expect(described({ properties: { unheard: true } }, 'owner')).toEqual({ properties: { unheard: true } })
   })
