@@ -17,7 +17,8 @@ export type Reader = {
   /**
    * Runs view calls, or reads storage slots of the proxy, at a block identified by its hash, so all outcomes are of the
    * same state. A call that reverts is an outcome and not an error. Throws `service_unavailable` when no node answers,
-   * no node has the block or too many requests wait, `upstream_error` when nodes refuse.
+   * no node has the block or too many requests wait, `upstream_error` when nodes refuse or return bytes that cannot be
+   * decoded.
    */
   readAt<const T extends readonly (Call | Slot)[]>(block: Pick<Block, 'hash'>, asked: T): Promise<CallOutcomes<T>>
 }

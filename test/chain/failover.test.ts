@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
+import { concat, encodeFunctionResult, type Hex, multicall3Abi, numberToHex, zeroAddress } from 'viem'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createNode } from '../../src/chain/pool/failover.ts'
 import { createEndpointRegistry } from '../../src/chain/pool/registry.ts'
@@ -159,6 +160,65 @@ test('the answers of a batch are matched to its requests even if the node reorde
   const { id, head } = await nodeOf(node.url).send({ id: getChainId(), head: getBlock('latest') })
   expect(id).toEqual({ ok: true, value: 8453 })
   expect(head.ok && head.value?.number).toBe(5n)
+})
+
+describe('a view that returns bytes which are not its outputs', () => {
+  const word = (value: number) => numberToHex(value, { size: 32 })
+  const at = { blockHash: word(9) }
+  /** One word is what `isPaused` returns, and too little for `getHedgeFeeConfig`. */
+  const views = [
+    viewCall(zeroAddress, call('isPaused'), at),
+    viewCall(zeroAddress, call('getHedgeFeeConfig'), at),
+  ] as const
+  const returned = [word(1), word(1)]
+
+  /** Answers each view as itself, or all in a merged call. */
+  const answering =
+    (values: readonly Hex[], isMerged: boolean): Reply =>
+    (calls) => {
+      if (calls.every(({ method }) => method !== 'eth_call')) return null
+      const resultOf = ({ params: [tx] }: ScriptedCall): object => {
+        const { data = '0x' } = tx as { readonly data?: Hex }
+        const nth = views.findIndex(({ view }) => view?.data === data)
+        if (nth >= 0) return { result: values[nth] }
+        if (!isMerged) return { error: { code: -32_000, message: 'execution aborted' } }
+        const result = values.map((returnData) => ({ success: true, returnData }))
+        return { result: encodeFunctionResult({ abi: multicall3Abi, functionName: 'aggregate3', result }) }
+      }
+      return { body: JSON.stringify(calls.map((each) => ({ jsonrpc: '2.0', id: each.id, ...resultOf(each) }))) }
+    }
+
+  const open = async (isMerged: boolean) => {
+    const [first, second] = [await startNode(), await startNode()]
+    const node = nodeOf(first.url, second.url)
+    await eventually('both are known', async () => {
+      await node.send({ id: getChainId() })
+      return states(node).join() === 'ok,ok'
+    })
+    for (const each of [first, second]) each.say(answering(returned, isMerged))
+    return { second, node }
+  }
+  const message = 'getHedgeFeeConfig() returned 32 bytes that are not its outputs: the protocol may have been upgraded'
+
+  test.each([true, false])('has an error of its own, and every node stays in use (merged: %s)', async (isMerged) => {
+    const { node } = await open(isMerged)
+    for (let times = 0; times < 4; times += 1) {
+      const { outcomes } = await node.send({ outcomes: views })
+      expect(outcomes).toMatchObject([
+        { ok: true, value: true },
+        { ok: false, error: { message, data: null, fault: { kind: 'other' } } },
+      ])
+    }
+    expect(node.status().endpoints).toMatchObject(Array(2).fill({ rank: 'ok', penalty: null, fault: null }))
+  })
+
+  test.each([true, false])('is asked of the next node, whose answer counts (merged: %s)', async (isMerged) => {
+    const { second, node } = await open(isMerged)
+    second.say(answering([word(1), concat([1, 2, 3, 4, 5].map(word))], isMerged))
+    const { outcomes } = await node.send({ outcomes: views })
+    expect(outcomes).toMatchObject([{ value: true }, { value: { eventCreationFee: 1n, creatorLoyaltyRate: 5n } }])
+    expect(states(node)).toEqual(['ok', 'ok'])
+  })
 })
 
 describe('a first node that', () => {

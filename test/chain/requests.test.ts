@@ -3,7 +3,15 @@ import { describe, expect, test } from 'vitest'
 import { needsOf } from '../../src/chain/endpoints/endpoint.ts'
 import { createLatency } from '../../src/chain/endpoints/latency.ts'
 import { isLacking } from '../../src/chain/pool/lacking.ts'
-import { NodeError, Preconfirmed } from '../../src/chain/rpc/errors.ts'
+import {
+  isFailedCall,
+  isRevert,
+  NodeError,
+  Preconfirmed,
+  toServiceError,
+  Undecodable,
+} from '../../src/chain/rpc/errors.ts'
+import { isNodeFault } from '../../src/chain/rpc/faults.ts'
 import { collectOdd, type Odd } from '../../src/chain/rpc/odd.ts'
 import { plainCall } from '../../src/chain/rpc/plain-call.ts'
 import * as requests from '../../src/chain/rpc/requests.ts'
@@ -102,6 +110,28 @@ describe('what a node may lack, and what it needs', () => {
     expect(isLacking(send, refused('txpool is full'))).toBe(true)
     expect(isLacking(send, refused('nonce too low'))).toBe(false)
     expect(send.parse('0xAB')).toBe('0xab')
+  })
+
+  test('a view that cannot be decoded may be damaged by the node, so another one is asked', () => {
+    const refusing = () => {
+      throw new TypeError('too few bytes')
+    }
+    const view = requests.viewCall(to, { name: 'isPaused', data: '0x12', decode: refusing }, 'latest')
+    const errorOf = (raw: unknown): Error => {
+      try {
+        return expect.unreachable(String(view.parse(raw)))
+      } catch (error) {
+        return error as Error
+      }
+    }
+    const error = errorOf('0x1234') as Undecodable
+    expect(error).toBeInstanceOf(Undecodable)
+    expect(error.message).toContain('isPaused() returned 2 bytes that are not its outputs')
+    expect([isRevert(error), isFailedCall(error), isNodeFault(error.fault)]).toEqual([false, false, false])
+    expect(toServiceError(error)).toMatchObject({ code: 'upstream_error', message: error.message })
+    expect(isLacking(view, { ok: false, error })).toBe(true)
+    // What is not hex is no answer of a view.
+    for (const raw of [7, null, '1234', '0xzz', ['0x']]) expect(errorOf(raw)).not.toBeInstanceOf(NodeError)
   })
 
   test('is found in the requests, each once', () => {

@@ -2,7 +2,7 @@ import { pino } from 'pino'
 import { keccak256, stringToHex } from 'viem'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Chain } from '../../src/chain/chain.ts'
-import { NodeError } from '../../src/chain/rpc/errors.ts'
+import { NodeError, Undecodable } from '../../src/chain/rpc/errors.ts'
 import type { Outcome } from '../../src/chain/rpc/transport.ts'
 import type { RefreshSubject } from '../../src/db/index/work/refresh-queue.ts'
 import { readViews } from '../../src/indexer/reading/read-views.ts'
@@ -94,6 +94,15 @@ describe('a subject is left out with a warning, and no other one, when', () => {
     expect(events.map(({ core }) => core.id)).toEqual([1n])
     expect(lines).toMatchObject([{ ...line, subject: 'event', id: '2' }])
     expect(lines[0]?.fault).toContain('execution reverted: no')
+  })
+
+  test('a view of it cannot be decoded', async () => {
+    const error = new Undecodable('getHedgeEventStats', '0x12')
+    const { events, deposits, lines } = await read(all, (name, id) =>
+      name === 'getHedgeEventStats' && id === 2n ? { ok: false, error } : undefined,
+    )
+    expect([events.map(({ core }) => core.id), deposits.length]).toEqual([[1n], 1])
+    expect(lines).toMatchObject([{ ...line, subject: 'event', id: '2', fault: error.message }])
   })
 
   test('its views return zeros', async () => {

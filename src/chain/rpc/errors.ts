@@ -1,4 +1,4 @@
-import { type Hex, isHex } from 'viem'
+import { type Hex, isHex, size } from 'viem'
 import { isUnavailable, ServiceError, unavailable, upstream } from '../../lib/errors.ts'
 import { classify, type Fault, isNodeFault, type Refusal } from './faults.ts'
 
@@ -35,6 +35,17 @@ export class Preconfirmed extends NodeError {
   constructor(number: bigint) {
     super({ code: -39_001, message: `the newest block has no hash yet: ${number}` })
     this.number = number
+  }
+}
+
+/**
+ * A view returned bytes that are not its outputs, as it does once an upgrade of the protocol changed them. It is neither
+ * a revert nor proof of a faulty node.
+ */
+export class Undecodable extends NodeError {
+  constructor(view: string, returned: Hex) {
+    const message = `${view}() returned ${size(returned)} bytes that are not its outputs: the protocol may have been upgraded`
+    super({ code: -32_000, message })
   }
 }
 

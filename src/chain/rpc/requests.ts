@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Call } from '../../protocol/abi/outputs.ts'
 import type { RawLog } from '../../protocol/abi/packed-log.ts'
 import type { Slot } from '../../protocol/abi/slots.ts'
-import { type NodeError, noBytes, Preconfirmed } from './errors.ts'
+import { type NodeError, noBytes, Preconfirmed, Undecodable } from './errors.ts'
 import { parseLogList } from './log-shape.ts'
 import { noteOdd } from './odd.ts'
 import { sendRefusalOf } from './send-refusals.ts'
@@ -130,7 +130,12 @@ export const viewCall = <T>(to: Hex, call: Call<T>, at: BlockHash | 'latest'): R
   parse(raw) {
     // An address without code or without the function returns no bytes: that is an answer and not a fault of the node.
     if (raw === '0x') throw noBytes()
-    return call.decode(HexText.parse(raw))
+    const returned = HexText.parse(raw)
+    try {
+      return call.decode(returned)
+    } catch {
+      throw new Undecodable(call.name, returned)
+    }
   },
   ...(at !== 'latest' && { view: { to, data: call.data, blockHash: at.blockHash } }),
 })

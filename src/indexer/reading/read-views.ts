@@ -55,8 +55,8 @@ const readProtocol = async (chain: Chain, block: Block): Promise<Omit<StoredProt
 }
 
 /**
- * Reads the subjects at one block, in shared batches. A subject whose views revert, or that does not exist at the
- * block, is left out with a warning, so that it does not prevent the observation of the others. Throws
+ * Reads the subjects at one block, in shared batches. A subject whose views revert or cannot be decoded, or that does
+ * not exist at the block, is left out with a warning, so that it does not prevent the observation of the others. Throws
  * `service_unavailable` when the nodes do not answer.
  */
 export const readViews = async (

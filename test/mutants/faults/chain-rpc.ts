@@ -227,6 +227,7 @@ export const chainRpcFaults: Faults = {
       ["  'gas required exceeds',\n", ''],
       ['super({ code: -39_001, message', 'super({ code: -32_000, message'],
       ['    this.number = number\n', ''],
+      ['${size(returned)} bytes', '${returned.length} bytes'],
       ["  'stack limit',\n", ''],
       ["  'write protection',\n", ''],
       ['  if (isRevert(error)) return true\n', ''],

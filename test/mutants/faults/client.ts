@@ -572,8 +572,9 @@ export const clientFaults: Faults = {
     tests: ['test/chain/requests.test.ts'],
     faults: [
       ['request?.mayLack === true && outcome.value === null', 'outcome.value === null'],
-      ['isNodeFault(outcome.error.fault) || ', ''],
-      [' || request?.isForLater?.(outcome.error) === true', ''],
+      ['isNodeFault(outcome.error.fault) ||\n', ''],
+      ['outcome.error instanceof Undecodable ||', ''],
+      [' ||\n      request?.isForLater?.(outcome.error) === true', ''],
     ],
   },
   'src/chain/pool/foreign.ts': {
@@ -769,6 +770,8 @@ export const clientFaults: Faults = {
       ['status === 0n', 'status !== 0n'],
       ['found.toLowerCase() !== hash.toLowerCase()', 'found !== hash'],
       ["sendRefusalOf(message) === 'later'", 'false'],
+      ['throw new Undecodable(call.name, returned)', "throw new TypeError('not decoded')"],
+      ['const returned = HexText.parse(raw)', 'const returned = raw as Hex'],
       ['({ blockHash })\n', '({ blockHash, number: undefined }) as never\n', 'JSON leaves undefined out'],
       ['most === undefined ? tx : { ...tx, gas: numberToHex(most) }', 'tx'],
     ],
