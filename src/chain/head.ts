@@ -157,7 +157,9 @@ export const createHead = (deps: {
           },
         }) => (block?.ok ? (block.value ?? []) : []),
       )
-      const shared = blocks.filter(({ hash }, nth) => blocks.some((other, later) => later !== nth && other.hash === hash))
+      const shared = blocks.filter(({ hash }, nth) =>
+        blocks.some((other, later) => later !== nth && other.hash === hash),
+      )
       const { hash } = shared.find((it) => it.hash === claim.hash) ?? shared[0] ?? claim
       // A node that returns an early time for it would leave more time for its claim.
       return shared.filter((it) => it.hash === hash).sort((a, b) => Number(b.timestamp - a.timestamp))[0]
