@@ -1,5 +1,6 @@
 import { unavailable } from '../lib/errors.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
+import { agreeOnHead, type QueryAll } from './agreed-head.ts'
 import { createPace } from './pace.ts'
 import type { Node } from './pool/failover.ts'
 import type { Batch, EndpointAnswer, Outcomes } from './rpc/batch.ts'
@@ -77,14 +78,9 @@ type KnownHead = {
 }
 type ReferenceBlock = { readonly block: Block; readonly since: number }
 
-/** The hash of the block in an answer; undefined without one. */
-export const hashIn = (outcome: Outcome<Block | null> | undefined): string | undefined =>
-  outcome?.ok === true ? outcome.value?.hash : undefined
-
 export const createHead = (deps: {
   readonly node: Pick<Node, 'sendBy'>
-  /** The answers of all endpoints to one batch. */
-  readonly queryAll: <const B extends Batch>(batch: B) => Promise<readonly EndpointAnswer<B>[]>
+  readonly queryAll: QueryAll
   readonly penalize: (endpoint: number, why: string) => void
   /** There is only one endpoint, so no answer can be checked against another one. */
   readonly isAlone: boolean
@@ -129,46 +125,6 @@ export const createHead = (deps: {
     suspected = { endpoint, since: before?.since ?? at, at }
   }
 
-  /**
-   * The highest block among the heads of all endpoints that two of them have, or the only one of a single endpoint; and
-   * whether two have another block than the claim at its height, and no two the claim.
-   */
-  const agreed = async (claim: Block): Promise<{ readonly block: Block | null; readonly isOutvoted: boolean }> => {
-    const heads = isAlone ? [] : await queryAll({ latest: getBlock('latest') })
-    const claims = heads.flatMap(({ outcomes: { latest } }) => (latest.ok ? (latest.value ?? []) : []))
-    const heights = [...new Set([claim, ...claims].map(({ number }) => number))].sort((a, b) => (a > b ? -1 : 1))
-    // A later request than the one for the claim: a block that was made up is unknown by now.
-    const answers = await queryAll({
-      blocks: heights.map((number) => getBlock(number)),
-      before: getBlock(claim.number === 0n ? 0n : claim.number - 1n),
-    })
-    const [only, ...others] = answers
-    if (only === undefined) return { block: null, isOutvoted: false }
-    if (others.length === 0) {
-      const { blocks, before } = only.outcomes
-      const isKept = hashIn(blocks[heights.indexOf(claim.number)]) === claim.hash && hashIn(before) !== undefined
-      return { block: isKept ? claim : null, isOutvoted: false }
-    }
-    const sharedAt = heights.map((_, at) => {
-      const blocks = answers.flatMap(
-        ({
-          outcomes: {
-            blocks: { [at]: block },
-          },
-        }) => (block?.ok ? (block.value ?? []) : []),
-      )
-      const shared = blocks.filter(({ hash }, nth) =>
-        blocks.some((other, later) => later !== nth && other.hash === hash),
-      )
-      const { hash } = shared.find((it) => it.hash === claim.hash) ?? shared[0] ?? claim
-      // A node that returns an early time for it would leave more time for its claim.
-      return shared.filter((it) => it.hash === hash).sort((a, b) => Number(b.timestamp - a.timestamp))[0]
-    })
-    const instead = sharedAt[heights.indexOf(claim.number)]
-    const isOutvoted = instead !== undefined && instead.hash !== claim.hash
-    return { block: sharedAt.find((shared) => shared !== undefined) ?? null, isOutvoted }
-  }
-
   /** Checks the head that an endpoint claims. Returns the one that counts in its place, and null when none does. */
   const check = async (claim: Block, endpoint: number): Promise<Block | null> => {
     const at = now()
@@ -176,7 +132,7 @@ export const createHead = (deps: {
     if (at < agreeAt && pace.doubt(claim, at) === null) return claim
     agreeAt = at + agreeMs
     agreeMs = Math.min(2 * agreeMs, AGREE_MS.last)
-    const { block, isOutvoted } = await agreed(claim)
+    const { block, isOutvoted } = await agreeOnHead({ queryAll, isAlone }, claim)
     if (block !== null) pace.see(block, now(), { isAgreed: true })
     if (isOutvoted) {
       // A reorg of the newest blocks does this for a moment. The next claim is checked too.

@@ -3,6 +3,7 @@ import { type Block, getBlock } from '../chain/rpc/requests.ts'
 import { finalizeSettlements, newestNotFinal } from '../db/index/settlements.ts'
 import type { Database } from '../db/pool.ts'
 import { nullIfUnavailable } from '../lib/errors.ts'
+import { quorum } from './agreement.ts'
 
 /** The newest block that no reorg replaces, as one node reports it; null when none does. */
 export const finalBlock = async (chain: Pick<Chain, 'send'>): Promise<Block | null> => {
@@ -32,7 +33,7 @@ export const reportFinalSettlements = async (
 ): Promise<void> => {
   const { chainId } = chain
   if ((await newestNotFinal(database, chainId)) === null) return
-  const needed = Math.min(2, chain.status().endpoints.length)
+  const needed = quorum(chain)
   const claims = (await blocksOf(chain, 'finalized')).toSorted((a, b) => Number(b.number - a.number))
   const final = claims[needed - 1]
   if (final === undefined) return

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { Chain } from '../chain/chain.ts'
 import { getBlock } from '../chain/rpc/requests.ts'
 import { markAbsent, storeGapLogs } from '../db/index/gap-logs.ts'
@@ -32,6 +33,9 @@ const ABSENT_MS = 600_000
 /** How often the blocks that nodes have pruned are requested again, in milliseconds. */
 const PRUNED_EVERY_MS = 3_600_000
 
+/** Gaps of which something is remembered. They get a new number when they are merged. */
+const KEPT = 1_000
+
 /** The logs of the newest blocks of a gap, in ranges that follow each other. */
 type Part = { readonly from: bigint; readonly ranges: readonly Fetched[] }
 
@@ -55,9 +59,9 @@ export const createLogGaps = (deps: {
   const { absentMs = ABSENT_MS, prunedEveryMs = PRUNED_EVERY_MS } = deps
   const { chainId, deployment } = chain
   /** Since when which endpoints have returned a gap without the log of some row. */
-  const omissions = new Map<bigint, { readonly since: number; readonly by: Set<number> }>()
+  const omissions = new LRUCache<bigint, { readonly since: number; readonly by: Set<number> }>({ max: KEPT })
   /** The gaps whose newest unread block was pruned when it was last requested. */
-  const pruned = new Set<bigint>()
+  const pruned = new LRUCache<bigint, true>({ max: KEPT })
   const prunedCheck = createDue(now)
   let isFirst = true
 
@@ -123,7 +127,7 @@ export const createLogGaps = (deps: {
     const width = pruned.has(gap.seq) ? 1n : chain.logWidth()
     const part = await readPart(gap, anchor, width ?? 1n)
     if (part === null) {
-      pruned.add(gap.seq)
+      pruned.set(gap.seq, true)
       await defer(gap, { state: 'pruned' })
       return log.warn({ ...fieldsOf(gap), rows: 'pruned' }, 'nodes have no logs of rows')
     }

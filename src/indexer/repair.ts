@@ -7,6 +7,7 @@ import type { Database } from '../db/pool.ts'
 import type { Logger } from '../lib/observe/log.ts'
 import type { RawLog } from '../protocol/abi/packed-log.ts'
 import type { Entity } from '../protocol/entities.ts'
+import { quorum } from './agreement.ts'
 import { firstExisting } from './reading/existence.ts'
 import { absentWith, beforeFirst, DuplicateRow, findGap, MissingRow, WrongRow } from './reading/gaps.ts'
 import { decode, type Range } from './reading/range.ts'
@@ -63,7 +64,8 @@ export const createRepair = (deps: {
 
   /**
    * Throws WrongRow when the row of a fact that the index has already is of an earlier block in which the chain did not
-   * create it: two endpoints, or the only one, have its log in the block of the fact and none in the earlier one.
+   * create it: endpoints (`quorum`) have its log in the block of the fact and none in the earlier one. A row that was read
+   * from the state has no log there anyway.
    */
   const requireRow = async (fact: DatedFact): Promise<void> => {
     const row = await factById(database, chainId, fact.kind, fact.id)
@@ -80,8 +82,7 @@ export const createRepair = (deps: {
     const trusted = (await chain.queryAllEndpoints(asked)).flatMap(({ endpoint, outcomes: { now, before } }) =>
       has(now) && before.ok && (row.txHash === null || !has(before)) ? [endpoint] : [],
     )
-    if (trusted.length >= Math.min(2, chain.status().endpoints.length))
-      throw new WrongRow(fact, row.blockNumber, trusted)
+    if (trusted.length >= quorum(chain)) throw new WrongRow(fact, row.blockNumber, trusted)
   }
 
   /** As `findGap`. Penalizes an endpoint that returns rows which the index already has. Throws as `requireRow` does. */

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
+import type { DatedFact } from '../../src/db/index/write.ts'
 import { absentWith, beforeFirst, DuplicateRow, findGap } from '../../src/indexer/reading/gaps.ts'
-import type { Fact } from '../../src/protocol/abi/logs.ts'
 
 const hash = `0x${'11'.repeat(32)}` as const
-const deposits = (...ids: readonly bigint[]): Fact[] =>
+const deposits = (...ids: readonly bigint[]): DatedFact[] =>
   ids.map((id) => ({
     kind: 'deposit',
     ...{ id, eventId: 1n, lp: `0x${'22'.repeat(20)}`, amount: 1n, shares: 1n },
@@ -36,7 +36,7 @@ test('id 0 is checked when the first ids are found, in any order', () => {
 
 test('of several gaps the first one is named, of the lowest id and of the kind that comes first', () => {
   expect(findGap({ ...none, deposit: 4n }, deposits(6n, 9n))).toEqual({ kind: 'deposit', id: 5n })
-  const events = deposits(3n).map((fact) => ({ ...fact, kind: 'event' }) as Fact)
+  const events = deposits(3n).map((fact) => ({ ...fact, kind: 'event' }) as DatedFact)
   expect(findGap(none, [...deposits(3n), ...events])).toEqual({ kind: 'event', id: 1n })
 })
 
@@ -48,7 +48,7 @@ test('first ids may begin at 0 or 1, and a later one is a gap after 0', () => {
 
 test('the ids after the greatest of each kind must not exist, whatever the order of the facts', () => {
   const last = { event: 2n, deposit: 4n, position: null }
-  const idsAfter = (facts: readonly Fact[]) =>
+  const idsAfter = (facts: readonly DatedFact[]) =>
     absentWith(last, facts)
       .filter(({ kind }) => kind === 'deposit')
       .map(({ id }) => id)

@@ -4,7 +4,7 @@ import { type Block, getBlock, getLogs } from '../../chain/rpc/requests.ts'
 import type { LedgerRow } from '../../db/index/ledger.ts'
 import { isUnavailable } from '../../lib/errors.ts'
 import { type RawLog, topicWordsOf } from '../../protocol/abi/packed-log.ts'
-import { agreed } from './repair.ts'
+import { unanimous } from '../agreement.ts'
 
 /** Blocks per request: endpoints have a second to answer it. */
 const BATCH = 20
@@ -38,7 +38,7 @@ const hasRow = ({ deployment }: Chain, row: LedgerRow, block: Block, logs: reado
 }
 
 /**
- * Asks all endpoints for rows of the ledger, and returns those that each one has, by the rule of `agreed`. Endpoints
+ * Asks all endpoints for rows of the ledger, and returns those that each one has, as `unanimous` decides. Endpoints
  * without the block, or that refuse its logs, do not count.
  */
 export const confirmRows = async (chain: Chain, rows: readonly LedgerRow[]): Promise<LedgerRow[]> => {
@@ -53,7 +53,7 @@ export const confirmRows = async (chain: Chain, rows: readonly LedgerRow[]): Pro
         const [block, logs] = [outcomes.blocks[nth], outcomes.logs[nth]]
         return block?.ok && block.value !== null && logs?.ok ? [hasRow(chain, row, block.value, logs.value)] : []
       })
-      if (agreed(chain, found, (one, other) => one === other) === true) confirmed.push(row)
+      if (unanimous(chain, found, (one, other) => one === other) === true) confirmed.push(row)
     }
   }
   return confirmed

@@ -11,6 +11,7 @@ import type { StoredBlock } from '../../db/stored.ts'
 import { isUnavailable } from '../../lib/errors.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import type { Entity } from '../../protocol/entities.ts'
+import { unanimous } from '../agreement.ts'
 import { recordCall } from '../reading/existence.ts'
 import { factOf } from '../reading/read-by-id.ts'
 import { type Difference, differencesOfFact, factRow } from './compare.ts'
@@ -19,20 +20,6 @@ import { type Difference, differencesOfFact, factRow } from './compare.ts'
  * Reads an entity again: its record, null when it does not exist, undefined when endpoints do not answer or disagree.
  */
 export type Confirm = (entity: Entity) => Promise<DatedFact | null | undefined>
-
-/**
- * The answer of all endpoints: they must agree, and there must be two answers unless only one endpoint is configured.
- * Undefined otherwise.
- */
-export const agreed = <T>(
-  chain: Pick<Chain, 'status'>,
-  answers: readonly T[],
-  isSame: (first: T, other: T) => boolean,
-): T | undefined => {
-  const [first, ...others] = answers
-  if (first === undefined || answers.length < Math.min(2, chain.status().endpoints.length)) return undefined
-  return others.every((other) => isSame(first, other)) ? first : undefined
-}
 
 /** Asks every endpoint for an entity at the newest block, on which they must agree. */
 export const createConfirm =
@@ -44,7 +31,7 @@ export const createConfirm =
       const answers = (await chain.queryAllEndpoints({ record })).flatMap(({ outcomes: { record } }) =>
         record.ok || isRevert(record.error) ? [factOf(entity, record, head)] : [],
       )
-      return agreed(chain, answers, (first, other) => differencesOfFact(entity, factRow(first), other).length === 0)
+      return unanimous(chain, answers, (first, other) => differencesOfFact(entity, factRow(first), other).length === 0)
     } catch (fault) {
       if (isUnavailable(fault)) return undefined
       throw fault

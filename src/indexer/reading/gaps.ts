@@ -1,4 +1,5 @@
 import { byKind, type LastIds } from '../../db/index/work/progress.ts'
+import type { DatedFact } from '../../db/index/write.ts'
 import type { Fact } from '../../protocol/abi/logs.ts'
 import { type Entity, type Kind, kinds } from '../../protocol/entities.ts'
 import { absentAfter } from './existence.ts'
@@ -13,11 +14,11 @@ export class MissingRow extends Error {
 }
 
 /** A log has an id that the index already has, so it does not belong to the chain of the index. */
-export class DuplicateRow<F extends Fact = Fact> extends Error {
+export class DuplicateRow extends Error {
   override readonly name = 'DuplicateRow'
-  readonly fact: F
+  readonly fact: DatedFact
 
-  constructor(fact: F) {
+  constructor(fact: DatedFact) {
     super(`${fact.kind} ${fact.id} was created before`)
     this.fact = fact
   }
@@ -53,7 +54,7 @@ const ascending = (facts: readonly Fact[]): bigint[] => {
  * Finds the first gap in the ids after the last ids of the index. Ids are dense, so a gap is a row whose log a node
  * left out. Throws DuplicateRow for an id that is not greater than the last one.
  */
-export const findGap = (last: LastIds, facts: readonly Fact[]): Entity | undefined => {
+export const findGap = (last: LastIds, facts: readonly DatedFact[]): Entity | undefined => {
   const created = idsIn(facts)
   const gaps = kinds.flatMap((kind): Entity[] => {
     const ids = created[kind]

@@ -3,6 +3,17 @@ import type { Faults } from '../fault.ts'
 const tests = ['test/indexer/audit-decisions.test.ts']
 
 export const auditFaults: Faults = {
+  'src/indexer/agreement.ts': {
+    tests: [...tests, 'test/indexer/finalize.service.test.ts', 'test/indexer/repair.service.test.ts'],
+    faults: [
+      ['answers.length < quorum', 'answers.length <= quorum'],
+      ['answers.length < quorum(chain)', 'answers.length < 1'],
+      ['Math.min(2, chain.status().endpoints.length)', '1'],
+      ['Math.min(2, chain.status().endpoints.length)', '2'],
+      ['Math.min(2, chain.status().endpoints.length)', 'chain.status().endpoints.length'],
+      ['others.every((other)', 'others.some((other)'],
+    ],
+  },
   'src/indexer/audit/repair.ts': {
     tests,
     faults: [
@@ -25,12 +36,8 @@ export const auditFaults: Faults = {
         'record !== null && differences',
         'A comparison with no row differs, so the verdict is the same.',
       ],
-      ['answers.length < Math.min(2, ', 'answers.length < Math.min(1, '],
-      ['answers.length < Math.min(2, ', 'answers.length <= Math.min(2, '],
-      ['Math.min(2, chain', 'Math.max(2, chain'],
       ['record.ok || isRevert(record.error)', 'record.ok'],
       ['record.ok || isRevert(record.error)', 'true'],
-      ['others.every((other)', 'others.some((other)'],
       ['if (isUnavailable(fault)) return undefined\n', ''],
       ['if (isUnavailable(fault)) return undefined\n', 'return undefined\n'],
     ],

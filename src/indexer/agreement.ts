@@ -1,0 +1,15 @@
+import type { Chain } from '../chain/chain.ts'
+
+/** How many endpoints have to agree before one is believed: two, or the only one that is configured (decision 10). */
+export const quorum = (chain: Pick<Chain, 'status'>): number => Math.min(2, chain.status().endpoints.length)
+
+/** The answer of all endpoints; undefined when they disagree or fewer than the quorum answered. */
+export const unanimous = <T>(
+  chain: Pick<Chain, 'status'>,
+  answers: readonly T[],
+  isSame: (first: T, other: T) => boolean,
+): T | undefined => {
+  const [first, ...others] = answers
+  if (first === undefined || answers.length < quorum(chain)) return undefined
+  return others.every((other) => isSame(first, other)) ? first : undefined
+}
