@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { normals, uniforms } from '../../src/lib/random.ts'
 import { calibrate } from '../../src/pricing/calibrate/calibrate.ts'
-import { fitGarch, fitGarchFully } from '../../src/pricing/calibrate/garch.ts'
+import { fitGarch } from '../../src/pricing/calibrate/garch.ts'
 import { estimateJumps, splitReturns } from '../../src/pricing/calibrate/jumps.ts'
 import { minimise } from '../../src/pricing/calibrate/minimise.ts'
 import { simulateGarch } from '../support/random.ts'
@@ -12,8 +12,8 @@ const tier = {
 }
 const seed = 20_241_129
 /** The Gaussian likelihood of the process, computed independently, term by term. */
-const likelihood = (returns: readonly number[], mean: number, omega: number, alpha: number, beta: number): number => {
-  const squares = returns.map((r) => (r - mean) ** 2)
+const likelihood = (returns: readonly number[], omega: number, alpha: number, beta: number): number => {
+  const squares = returns.map((r) => r ** 2)
   const before = squares.reduce((sum, square) => sum + square, 0) / squares.length
   const variances: number[] = []
   for (const [t] of squares.entries()) {
@@ -53,7 +53,7 @@ describe('the variance fit', () => {
 
   test('no neighbouring parameters have a higher likelihood than the fit', () => {
     const at = (alpha: number, beta: number) =>
-      likelihood(returns, 0, (fit.omega * (1 - alpha - beta)) / (1 - fit.alpha - fit.beta), alpha, beta)
+      likelihood(returns, (fit.omega * (1 - alpha - beta)) / (1 - fit.alpha - fit.beta), alpha, beta)
     expect(fit.logLikelihood).toBeCloseTo(at(fit.alpha, fit.beta), 6)
     for (const step of [1e-3, 1e-4]) {
       for (const [a, b] of [
@@ -76,24 +76,9 @@ describe('the variance fit', () => {
     expect(percent.logLikelihood).toBeCloseTo(fit.logLikelihood - returns.length * Math.log(100), 5)
   })
 
-  test('the full fit finds mean and omega too, and is at least as likely', () => {
-    const shifted = returns.map((r) => r + 4e-4)
-    const full = fitGarchFully(shifted)
-    expect(Math.abs(full.mean - 4e-4)).toBeLessThan(3e-4)
-    expect(full.logLikelihood).toBeGreaterThan(fitGarch(shifted).logLikelihood)
-    expect(full.logLikelihood).toBeCloseTo(likelihood(shifted, full.mean, full.omega, full.alpha, full.beta), 6)
-    const { mean, omega, alpha, beta } = full
-    for (const factor of [0.99, 0.999, 1.001, 1.01]) {
-      expect(likelihood(shifted, mean * factor, omega, alpha, beta)).toBeLessThan(full.logLikelihood)
-      expect(likelihood(shifted, mean, omega * factor, alpha, beta)).toBeLessThan(full.logLikelihood)
-      expect(likelihood(shifted, mean, omega, alpha * factor, beta)).toBeLessThan(full.logLikelihood)
-      expect(likelihood(shifted, mean, omega, alpha, beta * factor)).toBeLessThan(full.logLikelihood)
-    }
-  })
-
   test('returns without variance are rejected', () => {
     expect(() => fitGarch([0, 0, 0])).toThrow(RangeError)
-    expect(() => fitGarchFully([0.1, Number.NaN])).toThrow(RangeError)
+    expect(() => fitGarch([0.1, Number.NaN])).toThrow(RangeError)
   })
 })
 

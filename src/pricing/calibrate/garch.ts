@@ -1,11 +1,10 @@
 import { minimise } from './minimise.ts'
 
 /**
- * h_t = omega + alpha e²_{t-1} + beta h_{t-1}, of returns e around `mean`, in the unit of the input returns (variances
- * in its square).
+ * h_t = omega + alpha e²_{t-1} + beta h_{t-1}, of returns e around a mean of zero; variances in the square of the unit of
+ * the input returns.
  */
 export type GarchFit = {
-  readonly mean: number
   readonly omega: number
   readonly alpha: number
   readonly beta: number
@@ -94,46 +93,10 @@ export const fitGarch = (returns: readonly number[]): GarchFit => {
   const { alpha, beta } = weightsOf(found[0] ?? 0, found[1] ?? 0)
   const rescaled = returns.length * Math.log(scale ** 2)
   return {
-    mean: 0,
     omega: scale ** 2 * (1 - alpha - beta),
     alpha,
     beta,
     logLikelihood: logLikelihoodOf(cost(found) + rescaled, returns.length),
     constantLogLikelihood: logLikelihoodOf(returns.length + rescaled, returns.length),
-  }
-}
-
-/**
- * Stationary GARCH(1,1) around a constant mean by full Gaussian maximum likelihood: the search covers the mean and
- * omega too. For comparison with published fits. Throws the same errors as `fitGarch`.
- * @internal
- */
-export const fitGarchFully = (returns: readonly number[]): GarchFit => {
-  const scale = scaleOf(returns)
-  const scaled = returns.map((r) => r / scale)
-  const centre = average(scaled)
-  const squaresAbout = (mean: number): number[] => scaled.map((r) => (r - mean) ** 2)
-  const cost = ([shift = 0, logOmega = 0, a = 0, b = 0]: readonly number[]): number => {
-    const { alpha, beta } = weightsOf(a, b)
-    return deviance(squaresAbout(centre + shift), Math.exp(logOmega), alpha, beta)
-  }
-  const found = best(
-    cost,
-    starts.map(([persistence, share]) => [
-      0,
-      Math.log(1 - persistence),
-      logit(persistence / MAX_PERSISTENCE),
-      logit(share),
-    ]),
-  )
-  const [shift = 0, logOmega = 0, a = 0, b = 0] = found
-  const rescaled = returns.length * Math.log(scale ** 2)
-  const constant = returns.length * (1 + Math.log(average(squaresAbout(centre))))
-  return {
-    mean: scale * (centre + shift),
-    omega: scale ** 2 * Math.exp(logOmega),
-    ...weightsOf(a, b),
-    logLikelihood: logLikelihoodOf(cost(found) + rescaled, returns.length),
-    constantLogLikelihood: logLikelihoodOf(constant + rescaled, returns.length),
   }
 }

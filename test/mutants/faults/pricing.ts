@@ -85,7 +85,6 @@ export const pricingFaults: Faults = {
       ['if (!(scale > 0 && Number.isFinite(scale)))', 'if (!(scale >= 0 && Number.isFinite(scale)))'],
       ['scale > 0 && Number.isFinite(scale)', 'scale > 0'],
       ['return { alpha, beta: persistence - alpha }', 'return { alpha, beta: persistence }'],
-      ['mean: scale * (centre + shift)', 'mean: scale * centre'],
     ],
   },
   'src/pricing/calibrate/minimise.ts': {
