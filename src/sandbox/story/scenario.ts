@@ -30,13 +30,15 @@ const triggered = (at: string): Outcome => ({ state: 'settled', by: 'oracles', a
 
 const open: Outcome = { state: 'open' }
 
-type Row = [
-  ...[name: string, underlying: string, initialRate: string, strike: string, payoutCap: string, premiumRate: string],
-  ...[createdDaysAgo: number, days: number, seed: number, deposits: number, positions: number, outcome: Outcome],
-]
+const columns = [
+  ...(['name', 'underlying', 'initialRate', 'strike', 'payoutCap', 'premiumRate'] as const),
+  ...(['createdDaysAgo', 'days', 'seed', 'deposits', 'positions', 'outcome'] as const),
+] as const
+
+type RowOf<C extends readonly (keyof EventPlan)[]> = { readonly [N in keyof C]: EventPlan[C[N]] }
 
 // biome-ignore format: aligned columns are easier to read
-const rows: readonly Row[] = [
+const rows: readonly RowOf<typeof columns>[] = [
   // name                            pair        spot      strike    cap      premium  ago days  seed  lp pos  ends
   ['Cedi importers Q3',             'USD/GHS',  '11.40',  '12.00',  '13.50',  '0.027', 85,  30, 40_000, 3, 6, triggered('12.85')],
   ['Naira slide',                   'USD/NGN',  '1485',   '1560',   '1800',   '0.034', 80,  28, 60_000, 3, 6, triggered('1875')],
@@ -57,38 +59,10 @@ const rows: readonly Row[] = [
  * The seeded scenario of a chain: events in every state, 28 deposits in addition to the creators' own, and 66
  * positions. It is a table, so that records in the API can be found here.
  */
-export const scenario: readonly EventPlan[] = rows.map(
-  ([
-    name,
-    underlying,
-    initialRate,
-    strike,
-    payoutCap,
-    premiumRate,
-    createdDaysAgo,
-    days,
-    seed,
-    deposits,
-    positions,
-    outcome,
-  ]) => ({
-    ...{
-      name,
-      underlying,
-      initialRate,
-      strike,
-      payoutCap,
-      premiumRate,
-      createdDaysAgo,
-      days,
-      seed,
-      deposits,
-      positions,
-      outcome,
-    },
-    allowExternalLp: deposits > 0,
-  }),
-)
+export const scenario: readonly EventPlan[] = rows.map((row) => {
+  const plan = Object.fromEntries(columns.map((name, at) => [name, row[at]])) as Omit<EventPlan, 'allowExternalLp'>
+  return { ...plan, allowExternalLp: plan.deposits > 0 }
+})
 
 /** Days before now at which the chain begins, so that the oldest event fits. */
 export const SCENARIO_DAYS = 90
