@@ -100,11 +100,15 @@ export const unavailable = (message: string, cause?: unknown, retryAfter = 1): S
 export const isUnavailable = (error: unknown): error is ServiceError =>
   error instanceof ServiceError && error.code === 'service_unavailable'
 
-/** For `catch`: null in place of a `service_unavailable`. Throws everything else. */
-export const nullIfUnavailable = (error: unknown): null => {
-  if (!isUnavailable(error)) throw error
-  return null
-}
+/** For `catch`: null in place of the errors of a kind. Throws everything else. */
+export const nullIf =
+  (isOfKind: (error: unknown) => boolean) =>
+  (error: unknown): null => {
+    if (!isOfKind(error)) throw error
+    return null
+  }
+
+export const nullIfUnavailable = nullIf(isUnavailable)
 
 /** A problem that the operator can solve. Only the message is shown, so it contains the solution. */
 export class OperatorError extends Error {

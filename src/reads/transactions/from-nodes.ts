@@ -4,7 +4,7 @@ import { isTooLong, toServiceError } from '../../chain/rpc/errors.ts'
 import { type Block, getBlock } from '../../chain/rpc/requests.ts'
 import { getTransaction, getWholeReceipt, type Receipt, type Transaction } from '../../chain/rpc/transactions.ts'
 import type { Outcome } from '../../chain/rpc/transport.ts'
-import { nullIfUnavailable, ServiceError } from '../../lib/errors.ts'
+import { nullIf, nullIfUnavailable, ServiceError } from '../../lib/errors.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import { clamped } from '../../protocol/fields/response-fields.ts'
 import type { Waits } from '../freshness/waits.ts'
@@ -15,10 +15,7 @@ import { createReplacements, isNonceUsed, type Sender } from './replacement.ts'
 import type { RevertedTransaction } from './revert-reason.ts'
 
 /** For `catch`: null in place of an error of a node. Throws everything else. */
-const nullIfRefused = (error: unknown): null => {
-  if (error instanceof ServiceError) return null
-  throw error
-}
+const nullIfRefused = nullIf((error) => error instanceof ServiceError)
 
 /** What a look-up returns; `reverted` when the reason of its revert is not known yet. */
 export type Found = FoundTransaction & { readonly reverted?: RevertedTransaction | null }

@@ -4,7 +4,7 @@ import type { Chain } from '../../chain/chain.ts'
 import { isFailedCall, isTimeout, isTooLong, type NodeError } from '../../chain/rpc/errors.ts'
 import { type Block, getBlock, type Request } from '../../chain/rpc/requests.ts'
 import { callAs, type Transaction, traceFailure } from '../../chain/rpc/transactions.ts'
-import { isUnavailable, nullIfUnavailable, unavailable } from '../../lib/errors.ts'
+import { isUnavailable, nullIf, nullIfUnavailable, unavailable } from '../../lib/errors.ts'
 import { createSingleFlight } from '../../lib/single-flight.ts'
 import { withTimeout } from '../../lib/with-timeout.ts'
 import { type DecodedRevert, revertOf, revertTooLong } from '../../protocol/reverts/decode.ts'
@@ -63,10 +63,7 @@ const failureOf = async (chain: Chain, call: Request<Hex>): Promise<NodeError | 
 }
 
 /** For `catch`: null when no node in reach can execute the call. Throws everything else. */
-const nullIfRefused = (error: unknown): null => {
-  if (!isUnavailable(error) || isTooLong(error) || isTimeout(error)) throw error
-  return null
-}
+const nullIfRefused = nullIf((error) => isUnavailable(error) && !isTooLong(error) && !isTimeout(error))
 
 /**
  * Repeats the call on the state before its block, as if in its block. Earlier transactions of the block are missing, so

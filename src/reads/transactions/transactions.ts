@@ -1,5 +1,5 @@
 import type { Hex } from 'viem'
-import { isUnavailable, nullIfUnavailable, ServiceError, unavailable } from '../../lib/errors.ts'
+import { isUnavailable, nullIf, nullIfUnavailable, ServiceError, unavailable } from '../../lib/errors.ts'
 import { sleep } from '../../lib/lifecycle.ts'
 import { withTimeout } from '../../lib/with-timeout.ts'
 import type { ChainId } from '../../protocol/chains.ts'
@@ -20,10 +20,7 @@ class PartOver extends Error {
   override readonly name = 'PartOver'
 }
 
-const nullIfPartOver = (error: unknown): null => {
-  if (error instanceof PartOver) return null
-  throw error
-}
+const nullIfPartOver = nullIf((error) => error instanceof PartOver)
 
 /** Whether nothing about a transaction changes any more, so that there is nothing to wait for. */
 const isFinal = (found: FoundTransaction | ServiceError): boolean =>

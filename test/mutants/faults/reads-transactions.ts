@@ -21,7 +21,7 @@ export const transactionsFaults: Faults = {
       ['safe && block <= safe.number', 'safe && block < safe.number'],
       ["(['finalized', 'safe'] as const)", "(['safe', 'finalized'] as const)"],
       ['.catch(nullIfRefused)', '.catch(() => null)'],
-      ['  if (error instanceof ServiceError) return null\n', ''],
+      ['(error) => error instanceof ServiceError', '() => false'],
       ['blockNumber <= reached.number', 'blockNumber < reached.number'],
       [
         'tip: hasReached && !isStored ? getBlock(reached.number)',
@@ -167,8 +167,8 @@ export const transactionsFaults: Faults = {
       ['exact: true } : null', 'exact: false } : null'],
       ["if (outcome.ok) return 'none'", 'if (outcome.ok) return null'],
       ['isFailedCall(outcome.error) ? outcome.error : null', 'outcome.error'],
-      ['!isUnavailable(error) || isTooLong(error) || isTimeout(error)', '!isUnavailable(error) || isTooLong(error)'],
-      ['!isUnavailable(error) || isTooLong(error) || isTimeout(error)', '!isUnavailable(error) || isTimeout(error)'],
+      ['isUnavailable(error) && !isTooLong(error) && !isTimeout(error)', 'isUnavailable(error) && !isTooLong(error)'],
+      ['isUnavailable(error) && !isTooLong(error) && !isTimeout(error)', 'isUnavailable(error) && !isTimeout(error)'],
       ['block.number - 1n', 'block.number'],
       [
         'if (!parent.ok || parent.value === null) return null\n',

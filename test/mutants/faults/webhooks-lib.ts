@@ -174,7 +174,7 @@ export const libFaults: Faults = {
         'unavailable = (message: string, cause?: unknown, retryAfter = 0)',
       ],
       ["error instanceof ServiceError && error.code === 'service_unavailable'", 'error instanceof ServiceError'],
-      ['if (!isUnavailable(error)) throw error\n', ''],
+      ['if (!isOfKind(error)) throw error\n', ''],
       ["error.message === ''", 'true'],
       ['this.retryAfter = options.retryAfter', 'this.retryAfter = options.status'],
       ['{ cause: options.cause })', '{})'],
