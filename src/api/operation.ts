@@ -6,6 +6,7 @@ import { ListingMeta } from '../reads/lists/records.ts'
 import type { Table } from './csv/columns.ts'
 import type { FailureName } from './openapi/failures.ts'
 import type { HeaderName } from './openapi/texts.ts'
+import { perSchema } from './schema.ts'
 
 /** The part of a route's OpenAPI description that does not follow from its schemas. */
 export type Operation = {
@@ -41,15 +42,7 @@ const PageMeta = z
   .meta({ id: 'PageMeta' })
 
 /** The same data has the same envelope, so that its serializer is compiled once. */
-const oncePerSchema = <W extends (data: z.ZodType) => z.ZodType>(wrap: W): W => {
-  const wrapped = new WeakMap<z.ZodType, z.ZodType>()
-  const once = (data: z.ZodType): z.ZodType => {
-    const schema = wrapped.get(data) ?? wrap(data)
-    wrapped.set(data, schema)
-    return schema
-  }
-  return once as W
-}
+const oncePerSchema = <W extends (data: z.ZodType) => z.ZodType>(wrap: W): W => perSchema(wrap) as W
 
 /** The body of a success, with the payload under `data`. */
 export const envelope = oncePerSchema(<D extends z.ZodType>(data: D) => z.object({ data }))

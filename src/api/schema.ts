@@ -53,12 +53,12 @@ const parseQuery = <S extends z.ZodObject>(schema: S, value: object): z.ZodSafeP
   return { success: false, error: new z.ZodError([...faults, ...others].slice(0, MAX_FAULTS)) as never }
 }
 
-/** Compiles each schema once, however many apps of a process have it. */
-const perSchema = <T extends object>(compile: (schema: z.ZodType) => T): ((schema: z.ZodType) => T) => {
-  const compiled = new WeakMap<z.ZodType, T>()
+/** Makes a value of each schema once, however many apps of a process have it. */
+export const perSchema = <T extends object>(make: (schema: z.ZodType) => T): ((schema: z.ZodType) => T) => {
+  const made = new WeakMap<z.ZodType, T>()
   return (schema) => {
-    const known = compiled.get(schema) ?? compile(schema)
-    compiled.set(schema, known)
+    const known = made.get(schema) ?? make(schema)
+    made.set(schema, known)
     return known
   }
 }

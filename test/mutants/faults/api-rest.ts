@@ -50,7 +50,7 @@ export const restFaults: Faults = {
   'src/api/operation.ts': {
     tests: ['test/api/schema.test.ts'],
     faults: [
-      ['    wrapped.set(data, schema)\n', ''],
+      ['perSchema(wrap)', 'wrap'],
       ['meta: RevertedMeta.optional()', 'meta: RevertedMeta'],
       ['meta: PageMeta.optional()', 'meta: PageMeta'],
       ['meta: ListingMeta })', 'meta: ListingMeta.optional() })'],
@@ -89,7 +89,7 @@ export const restFaults: Faults = {
         'the compiler resolves the references of parts with ids',
       ],
       ['      if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties\n', ''],
-      ['    compiled.set(schema, known)\n', ''],
+      ['    made.set(schema, known)\n', ''],
     ],
   },
   'src/api/limits/limits.ts': {
