@@ -49,18 +49,9 @@ const newest = sql.raw(aspectNames.map((name) => `${name} = greatest(feed.${name
  * another writer took numbers without the feed, raises the floors of all chains. Ends the epoch of another server.
  */
 export const writeFeed = (chainId: ChainId, rows: readonly FeedRow[], many: number, reset: Touched['reset']): SQL => {
-  const column = (values: readonly (string | number)[], type: string) => sql`${sql.param(values)}::${sql.raw(type)}[]`
-  const given = sql`unnest(${column(
-    rows.map(({ type }) => type),
-    'text',
-  )}, ${column(
-    rows.map(({ key }) => key),
-    'text',
-  )},
-    ${column(
-      rows.map(({ bits }) => bits),
-      'integer',
-    )}) WITH ORDINALITY AS given (type, key, bits, nth)`
+  const column = (name: keyof FeedRow) => sql.param(rows.map((row) => row[name]))
+  const given = sql`unnest(${column('type')}::text[], ${column('key')}::text[], ${column('bits')}::integer[])
+    WITH ORDINALITY AS given (type, key, bits, nth)`
   const isRaised = reset === null ? sql`false` : sql`chain_id = ${chainId}`
   return sql`ended AS (
       INSERT INTO ${feedEpochs} (epoch, last) SELECT old.epoch, old.last FROM old, counted
