@@ -83,6 +83,15 @@ export const PageLimit = (max: number, error = `expected an integer from 1 to ${
     .transform(Number)
     .meta({ type: 'integer', minimum: 1, maximum: max })
 
+/** An optional time to wait in milliseconds, 0 to `max`. */
+export const WaitMs = (max: number, description: string, error = `expected milliseconds from 0 to ${max}`) =>
+  z
+    .string({ error })
+    .refine((text) => /^\d{1,5}$/.test(text) && Number(text) <= max, { error })
+    .transform(Number)
+    .optional()
+    .meta({ description, type: 'integer', minimum: 0, maximum: max })
+
 const uint256 = (unit: Unit, isText: boolean) =>
   digits(MAX_UINT256, unit, isText).transform(BigInt).meta({ type: 'string', pattern: '^\\d+$', maxLength: 78 })
 

@@ -3,12 +3,11 @@ import { z } from 'zod'
 import type { Block } from '../../chain/rpc/requests.ts'
 import { invalidField, nullIfUnavailable, unavailable } from '../../lib/errors.ts'
 import type { ChainId } from '../../protocol/chains.ts'
-import { Bytes32, PathInteger } from '../../protocol/fields/request-fields.ts'
+import { Bytes32, PathInteger, WaitMs } from '../../protocol/fields/request-fields.ts'
 import type { Client, Polls, Waits } from './waits.ts'
 
 const MAX_WAIT_MS = 10_000
 export const DEFAULT_WAIT_MS = 3_000
-const waitError = `expected milliseconds from 0 to ${MAX_WAIT_MS}`
 
 /** The query fields with which a caller requires an answer at least as new as a known block or transaction. */
 export const consistency = {
@@ -19,17 +18,10 @@ export const consistency = {
     description:
       'Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted`',
   }),
-  waitMs: z
-    .string({ error: waitError })
-    .refine((text) => /^\d{1,5}$/.test(text) && Number(text) <= MAX_WAIT_MS, { error: waitError })
-    .transform(Number)
-    .optional()
-    .meta({
-      description: `How long to wait for \`minBlock\` or \`afterTx\`, in milliseconds; ${DEFAULT_WAIT_MS} by default. The response is a 503 when the time is over`,
-      type: 'integer',
-      minimum: 0,
-      maximum: MAX_WAIT_MS,
-    }),
+  waitMs: WaitMs(
+    MAX_WAIT_MS,
+    `How long to wait for \`minBlock\` or \`afterTx\`, in milliseconds; ${DEFAULT_WAIT_MS} by default. The response is a 503 when the time is over`,
+  ),
 }
 
 /** The values of these fields after validation. */

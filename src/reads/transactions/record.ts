@@ -1,13 +1,9 @@
 import { z } from 'zod'
 import { MAX_LOGS, MAX_OPERATIONS, MAX_UNKNOWN_BYTES, MAX_UNKNOWN_LOGS } from '../../protocol/abi/receipt-logs.ts'
 import { OfChain, PathChainId } from '../../protocol/chains.ts'
-import { Bytes32 } from '../../protocol/fields/request-fields.ts'
+import { Bytes32, WaitMs } from '../../protocol/fields/request-fields.ts'
 import { Account, Decimal, Id, Integer, UnixSeconds } from '../../protocol/fields/response-fields.ts'
 import { RevertReason, reasonFields } from '../../protocol/reverts/reason.ts'
-
-const MAX_WAIT_MS = 30_000
-
-const waitError = `expected milliseconds from 0 to ${MAX_WAIT_MS}`
 
 export const TransactionParams = z.object({
   chainId: PathChainId,
@@ -15,18 +11,10 @@ export const TransactionParams = z.object({
 })
 
 export const TransactionQuery = z.object({
-  waitMs: z
-    .string({ error: waitError })
-    .refine((text) => /^\d{1,5}$/.test(text) && Number(text) <= MAX_WAIT_MS, { error: waitError })
-    .transform(Number)
-    .optional()
-    .meta({
-      description:
-        'How long to wait until the transaction is mined and indexed, in milliseconds; 0 by default. At the end the response is the state at that time',
-      type: 'integer',
-      minimum: 0,
-      maximum: MAX_WAIT_MS,
-    }),
+  waitMs: WaitMs(
+    30_000,
+    'How long to wait until the transaction is mined and indexed, in milliseconds; 0 by default. At the end the response is the state at that time',
+  ),
 })
 
 const Hash = z.string().regex(/^0x[0-9a-f]{64}$/)

@@ -285,11 +285,17 @@ export const protocolFaults: Faults = {
     ],
   },
   'src/protocol/fields/request-fields.ts': {
-    tests: ['test/protocol/field-bounds.test.ts', 'test/protocol/request-fields.test.ts', 'test/protocol/text.test.ts'],
+    tests: [
+      'test/protocol/field-bounds.test.ts',
+      'test/protocol/request-fields.test.ts',
+      'test/protocol/text.test.ts',
+      'test/reads/consistency.test.ts',
+    ],
     faults: [
       ['BigInt(text) <= max', 'BigInt(text) < max'],
       ['Number(text) >= 1 &&', ''],
-      ['Number(text) <= max', 'Number(text) < max'],
+      ['>= 1 && Number(text) <= max', '>= 1 && Number(text) < max'],
+      ['$/.test(text) && Number(text) <= max', '$/.test(text) && Number(text) < max'],
       ["typeof input === 'string' && DIGITS.test(input)", "typeof input === 'string'"],
       ['z.int().nonnegative()', 'z.int()'],
       ['const BYTES = /^0x(?:[0-9a-fA-F]{2})*$/', 'const BYTES = /^0x[0-9a-fA-F]*$/'],

@@ -97,7 +97,6 @@ export const freshnessFaults: Faults = {
   'src/reads/freshness/consistency.ts': {
     tests: ['test/reads/consistency.test.ts'],
     faults: [
-      ['Number(text) <= MAX_WAIT_MS', 'Number(text) < MAX_WAIT_MS'],
       ['if (minBlock !== undefined && afterTx !== undefined)', 'if (minBlock !== undefined && afterTx === undefined)'],
       ['if (chainId === undefined || others.length > 0)', 'if (chainId === undefined)'],
       ['if (chainId === undefined || others.length > 0)', 'if (others.length > 0)'],
