@@ -74,51 +74,48 @@ const starts = {
   desc: { id: String(MAX_BLOCK), key: String(MAX_LOG_INDEX) },
 } as const
 
-const text = (value: string): string => value
-const orNull =
-  <T>(parse: (value: string) => T) =>
-  (value: string | null): T | null =>
-    value === null ? null : parse(value)
-
 const hexOf = (value: string): Hex => ledger.data.mapFromDriverValue(value) as Hex
 const addressOf = (value: string): Address => ledger.wallet.mapFromDriverValue(value) as Address
 
 /** The fields of a row: its expression over the joined rows, and how its text is parsed. */
 const fields = {
-  chainId: { sql: 'f.chain_id', parse: orNull(Number) },
-  blockNumber: { sql: 'f.block_number', parse: orNull(text) },
-  blockHash: { sql: 'f.block_hash', parse: orNull(hexOf) },
-  blockTimestamp: { sql: 'f.block_timestamp', parse: orNull(text) },
-  logIndex: { sql: 'f.log_index', parse: orNull(Number) },
-  txHash: { sql: 'f.tx_hash', parse: orNull(hexOf) },
-  type: { sql: 'f.type', parse: orNull((value) => ledgerTypeOf(Number(value))) },
-  eventId: { sql: 'f.event_id', parse: orNull(text) },
-  depositId: { sql: 'f.deposit_id', parse: orNull(text) },
-  positionId: { sql: 'f.position_id', parse: orNull(text) },
-  wallet: { sql: 'f.wallet', parse: orNull(addressOf) },
-  amount: { sql: 'f.amount', parse: orNull(text) },
-  fee: { sql: 'f.fee', parse: orNull(text) },
-  topics: { sql: 'f.topics', parse: orNull(hexOf) },
-  data: { sql: 'f.data', parse: orNull(hexOf) },
-  token: { sql: 'o.payment_token', parse: orNull(addressOf) },
-  symbol: { sql: 't.symbol', parse: orNull((value) => tokens.symbol.mapFromDriverValue(value)) },
-  decimals: { sql: 't.decimals', parse: orNull(Number) },
+  chainId: { sql: 'f.chain_id', parse: Number },
+  blockNumber: { sql: 'f.block_number', parse: String },
+  blockHash: { sql: 'f.block_hash', parse: hexOf },
+  blockTimestamp: { sql: 'f.block_timestamp', parse: String },
+  logIndex: { sql: 'f.log_index', parse: Number },
+  txHash: { sql: 'f.tx_hash', parse: hexOf },
+  type: { sql: 'f.type', parse: (value) => ledgerTypeOf(Number(value)) },
+  eventId: { sql: 'f.event_id', parse: String },
+  depositId: { sql: 'f.deposit_id', parse: String },
+  positionId: { sql: 'f.position_id', parse: String },
+  wallet: { sql: 'f.wallet', parse: addressOf },
+  amount: { sql: 'f.amount', parse: String },
+  fee: { sql: 'f.fee', parse: String },
+  topics: { sql: 'f.topics', parse: hexOf },
+  data: { sql: 'f.data', parse: hexOf },
+  token: { sql: 'o.payment_token', parse: addressOf },
+  symbol: { sql: 't.symbol', parse: (value) => tokens.symbol.mapFromDriverValue(value) },
+  decimals: { sql: 't.decimals', parse: Number },
   creationFee: {
     // The first word of the newest log before the creation that set the fees.
     sql: `CASE WHEN f.type = ${ledgerTypes['event.created'].code} THEN (SELECT substr(data, 1, 32) FROM ledger
       WHERE chain_id = f.chain_id AND type = ${ledgerTypes['fees.set'].code} AND (block_number, log_index) < (f.block_number, f.log_index)
       ORDER BY block_number DESC, log_index DESC LIMIT 1) END`,
-    parse: orNull((value) => BigInt(hexOf(value)).toString()),
+    parse: (value) => BigInt(hexOf(value)).toString(),
   },
 } as const satisfies {
-  readonly [F in keyof ActivityEntry]: { readonly sql: string; readonly parse: (value: string | null) => unknown }
+  readonly [F in keyof ActivityEntry]: { readonly sql: string; readonly parse: (value: string) => unknown }
 }
 
 const fieldEntries = Object.entries(fields)
 
 const entryOf = (cells: readonly (string | null)[], from: number): ActivityEntry =>
   Object.fromEntries(
-    fieldEntries.map(([name, { parse }], at) => [name, parse(cells[from + at] ?? null)]),
+    fieldEntries.map(([name, { parse }], at) => {
+      const cell = cells[from + at]
+      return [name, cell == null ? null : parse(cell)]
+    }),
   ) as ActivityEntry
 
 /** The first block from which on the ledger of a chain has all logs, where it lacks some. */
