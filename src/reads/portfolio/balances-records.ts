@@ -3,7 +3,7 @@ import { MAX_CHAINS, OfChain, PathChainId } from '../../protocol/chains.ts'
 import { Account, Amount, Decimal, Integer, TokenAddress, UnixSeconds } from '../../protocol/fields/response-fields.ts'
 import { consistency } from '../freshness/consistency.ts'
 import { listOf } from '../lists/query.ts'
-import { tokenFields } from '../lists/records.ts'
+import { Hash, tokenFields } from '../lists/records.ts'
 
 /** Most tokens per wallet and chain. */
 export const MAX_TOKENS = 20
@@ -30,11 +30,7 @@ const ChainBalances = z.object({
       '`ok`; `stale`: the index is out of reach, so only the configured tokens are listed; `unavailable`: no node answers, so the response has no data of this chain',
   }),
   block: z
-    .object({
-      number: Integer,
-      hash: z.string().regex(/^0x[0-9a-f]{64}$/),
-      timestamp: UnixSeconds,
-    })
+    .object({ number: Integer, hash: Hash, timestamp: UnixSeconds })
     .nullable()
     .meta({ description: 'The block that all amounts of the chain are as of' }),
   native: z

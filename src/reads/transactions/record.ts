@@ -4,6 +4,7 @@ import { OfChain, PathChainId } from '../../protocol/chains.ts'
 import { Bytes32, WaitMs } from '../../protocol/fields/request-fields.ts'
 import { Account, Decimal, Id, Integer, UnixSeconds } from '../../protocol/fields/response-fields.ts'
 import { RevertReason, reasonFields } from '../../protocol/reverts/reason.ts'
+import { Hash } from '../lists/records.ts'
 
 export const TransactionParams = z.object({
   chainId: PathChainId,
@@ -16,8 +17,6 @@ export const TransactionQuery = z.object({
     'How long to wait until the transaction is mined and indexed, in milliseconds; 0 by default. At the end the response is the state at that time',
   ),
 })
-
-const Hash = z.string().regex(/^0x[0-9a-f]{64}$/)
 
 const Wei = Decimal.meta({ description: 'Wei' })
 
