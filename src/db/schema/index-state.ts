@@ -150,7 +150,7 @@ export const changeCounter = pgTable('change_counter', {
   one: smallint('one').primaryKey(),
   last: bigint('last', { mode: 'number' }).notNull(),
   before: bigint('before', { mode: 'number' }).notNull(),
-  /** The newest change whose writer also wrote the feed (`schema-feed.ts`); builds that do not know the feed leave it. */
+  /** The newest change whose writer also wrote the feed (`feed.ts`); builds that do not know the feed leave it. */
   fed: bigint('fed', { mode: 'number' }).notNull().default(0),
   /** The server and the database that wrote the newest change, and the history that began with them (decision 27). */
   server: text('server').notNull().default(''),
