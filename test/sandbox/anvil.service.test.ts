@@ -71,7 +71,6 @@ test('a node resumed from a state file has the same blocks and continues in the 
   expect(existsSync(`${stateFile}.part`)).toBe(false)
 
   const second = await start({ chainId: 56, stateFile })
-  expect(second.resumed).toBe(true)
   expect((await second.client.getBlock({ blockNumber: 2n })).hash).toBe(hash)
   expect(await second.client.getBlockNumber()).toBe(3n)
   await createTestClient({ mode: 'anvil', transport: http(second.url) }).mine({ blocks: 1 })

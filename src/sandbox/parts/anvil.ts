@@ -28,11 +28,8 @@ export type AnvilOptions = {
 
 export type Anvil = {
   readonly url: string
-  readonly chainId: number
   readonly pid: number
   readonly exited: Child['exited']
-  /** True when the chain came from `stateFile`. */
-  readonly resumed: boolean
   /**
    * Writes the current chain to `stateFile` atomically. A chain resumed from it does not support calls at older blocks.
    */
@@ -135,10 +132,8 @@ export const startAnvil = async (options: AnvilOptions): Promise<Anvil> => {
     }
     return {
       url,
-      chainId,
       pid: child.pid,
       exited: child.exited,
-      resumed,
       save: () => save(false),
       close: () => {
         closing ??= close()
