@@ -4,7 +4,6 @@ import {
   type Address,
   createWalletClient,
   encodeDeployData,
-  encodeFunctionData,
   type Hex,
   http,
   type TransactionReceipt,
@@ -14,6 +13,7 @@ import type { LocalAccount } from 'viem/accounts'
 import { z } from 'zod'
 import { protocolAbi } from '../abi/protocol.generated.ts'
 import { packaged } from '../lib/root.ts'
+import { contractFunction } from '../protocol/abi/contract-function.ts'
 import type { ProfileName } from '../protocol/profiles.ts'
 
 /**
@@ -150,28 +150,22 @@ export const deployProtocol = async (options: DeployOptions): Promise<Deployed> 
 
   const { creationFee, hedgerFeeRate, payoutFeeRate, lpProfitFeeRate, creatorLoyaltyRate } = fees
   const settings = [
-    encodeFunctionData({
-      abi: protocolAbi,
-      functionName: 'initializeHedgeFees',
-      args: [creationFee, hedgerFeeRate, payoutFeeRate, lpProfitFeeRate, creatorLoyaltyRate],
-    }),
-    encodeFunctionData({ abi: protocolAbi, functionName: 'setOracleAdmin', args: [options.oracleAdmin] }),
-    ...options.oracles.map((oracle) =>
-      encodeFunctionData({ abi: protocolAbi, functionName: 'addOracle', args: [oracle] }),
-    ),
+    contractFunction(protocolAbi, 'initializeHedgeFees').encode([
+      creationFee,
+      hedgerFeeRate,
+      payoutFeeRate,
+      lpProfitFeeRate,
+      creatorLoyaltyRate,
+    ]),
+    contractFunction(protocolAbi, 'setOracleAdmin').encode([options.oracleAdmin]),
+    ...options.oracles.map((oracle) => contractFunction(protocolAbi, 'addOracle').encode([oracle])),
     ...(options.oracles.length < REQUIRED_SIGNERS
       ? []
-      : [encodeFunctionData({ abi: protocolAbi, functionName: 'setRequiredSigners', args: [REQUIRED_SIGNERS] })]),
-    encodeFunctionData({ abi: protocolAbi, functionName: 'setToleranceBps', args: [TOLERANCE_BPS] }),
+      : [contractFunction(protocolAbi, 'setRequiredSigners').encode([REQUIRED_SIGNERS])]),
+    contractFunction(protocolAbi, 'setToleranceBps').encode([TOLERANCE_BPS]),
     ...(options.pricingEngineSigner === undefined
       ? []
-      : [
-          encodeFunctionData({
-            abi: protocolAbi,
-            functionName: 'setPricingEngineSigner',
-            args: [options.pricingEngineSigner],
-          }),
-        ]),
+      : [contractFunction(protocolAbi, 'setPricingEngineSigner').encode([options.pricingEngineSigner])]),
   ]
   for (const data of settings) await send(data, diamond.at)
 
