@@ -1,5 +1,5 @@
 import type { Logger } from '../lib/observe/log.ts'
-import { createHead, type Head, type StoredHead } from './head.ts'
+import { createHead, type Head, type StoredHead } from './head/head.ts'
 import { createNode, type Node } from './pool/failover.ts'
 import { queryAllEndpoints } from './pool/query-all.ts'
 import { createEndpointRegistry, type EndpointRegistry } from './pool/registry.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createHead, type StoredHead } from '../../src/chain/head.ts'
+import { createHead, type StoredHead } from '../../src/chain/head/head.ts'
 import type { Node } from '../../src/chain/pool/failover.ts'
 import { type Batch, flatten, unflatten } from '../../src/chain/rpc/batch.ts'
 import { Preconfirmed } from '../../src/chain/rpc/errors.ts'

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
-import type { StoredHead } from '../../src/chain/head.ts'
+import type { StoredHead } from '../../src/chain/head/head.ts'
 import { openNodes } from '../../src/chain/nodes.ts'
 import { eventually } from '../support/process.ts'
 import { startNode } from '../support/scripted-node.ts'

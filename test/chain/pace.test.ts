@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createPace } from '../../src/chain/pace.ts'
+import { createPace } from '../../src/chain/head/pace.ts'
 import type { Block } from '../../src/chain/rpc/requests.ts'
 
 const block = (number: number, timestamp = 0): Block => ({

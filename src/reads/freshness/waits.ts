@@ -1,6 +1,6 @@
 import { type Hex, isHex } from 'viem'
-import { hashIn } from '../../chain/agreed-head.ts'
 import type { Chain } from '../../chain/chain.ts'
+import { hashIn } from '../../chain/head/agreed.ts'
 import { isTooLong } from '../../chain/rpc/errors.ts'
 import { type Block, getBlock, getReceipt, type MinedAt } from '../../chain/rpc/requests.ts'
 import type { Reached } from '../../db/changes/changes.ts'

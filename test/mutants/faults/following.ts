@@ -3,7 +3,7 @@ import type { Faults } from '../fault.ts'
 
 /** The faults of what follows a chain by demand. */
 export const followingFaults: Faults = {
-  'src/chain/pace.ts': {
+  'src/chain/head/pace.ts': {
     tests: ['test/chain/pace.test.ts'],
     faults: [
       ['const FASTEST = 10', 'const FASTEST = 11'],

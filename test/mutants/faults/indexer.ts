@@ -633,7 +633,7 @@ export const indexerFaults: Faults = {
       ['await releaseLease(session, lease).catch(', 'await Promise.resolve().catch('],
     ],
   },
-  'src/chain/agreed-head.ts': {
+  'src/chain/head/agreed.ts': {
     tests: ['test/chain/head-decisions.test.ts', 'test/chain/head.test.ts', 'test/chain/nodes.test.ts'],
     faults: [
       ['instead !== undefined && instead.hash !== claim.hash', 'false'],
@@ -651,7 +651,7 @@ export const indexerFaults: Faults = {
       ['sharedAt.find((shared) => shared !== undefined) ?? null', 'sharedAt[0] ?? null'],
     ],
   },
-  'src/chain/head.ts': {
+  'src/chain/head/head.ts': {
     tests: ['test/chain/head-decisions.test.ts', 'test/chain/head.test.ts', 'test/chain/nodes.test.ts'],
     faults: [
       ['const LOWER_PERSISTS_MS = 10_000', 'const LOWER_PERSISTS_MS = 9_000'],

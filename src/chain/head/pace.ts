@@ -1,4 +1,4 @@
-import type { Block } from './rpc/requests.ts'
+import type { Block } from '../rpc/requests.ts'
 
 /** Blocks per second of the fastest chains, while the pace of this one is not measured yet. */
 const FASTEST = 10

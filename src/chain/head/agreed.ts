@@ -1,6 +1,6 @@
-import type { Batch, EndpointAnswer } from './rpc/batch.ts'
-import { type Block, getBlock } from './rpc/requests.ts'
-import type { Outcome } from './rpc/transport.ts'
+import type { Batch, EndpointAnswer } from '../rpc/batch.ts'
+import { type Block, getBlock } from '../rpc/requests.ts'
+import type { Outcome } from '../rpc/transport.ts'
 
 /** The answers of all endpoints to one batch. */
 export type QueryAll = <const B extends Batch>(batch: B) => Promise<readonly EndpointAnswer<B>[]>

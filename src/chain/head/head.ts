@@ -1,12 +1,12 @@
-import { unavailable } from '../lib/errors.ts'
-import { createSingleFlight } from '../lib/single-flight.ts'
-import { agreeOnHead, type QueryAll } from './agreed-head.ts'
+import { unavailable } from '../../lib/errors.ts'
+import { createSingleFlight } from '../../lib/single-flight.ts'
+import type { Node } from '../pool/failover.ts'
+import type { Batch, EndpointAnswer, Outcomes } from '../rpc/batch.ts'
+import { Preconfirmed, toServiceError } from '../rpc/errors.ts'
+import { type Block, getBlock } from '../rpc/requests.ts'
+import type { Outcome } from '../rpc/transport.ts'
+import { agreeOnHead, type QueryAll } from './agreed.ts'
 import { createPace } from './pace.ts'
-import type { Node } from './pool/failover.ts'
-import type { Batch, EndpointAnswer, Outcomes } from './rpc/batch.ts'
-import { Preconfirmed, toServiceError } from './rpc/errors.ts'
-import { type Block, getBlock } from './rpc/requests.ts'
-import type { Outcome } from './rpc/transport.ts'
 
 /** A batch's answer together with the newest block of the endpoint that gave it. */
 type Polled<B extends Batch> = EndpointAnswer<B> & { readonly head: Block }
