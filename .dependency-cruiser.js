@@ -14,7 +14,7 @@ const levels = [
 
 /** Subfolders by folder, lowest first; '.' is the folder's own files. */
 const subfolders = {
-  chain: ['rpc', 'endpoints', 'pool', '.'],
+  chain: ['rpc', 'endpoints', 'pool', 'head', '.'],
   db: ['schema', '.', 'changes', 'index', 'queries', 'webhooks', 'carry'],
   // `audit` and the files of the folder use each other.
   'db/index': ['work'],
