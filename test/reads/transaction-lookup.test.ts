@@ -142,6 +142,14 @@ describe('a mined transaction', () => {
     },
   )
 
+  test('is indexed by the block of the node while the ledger is out of reach', async () => {
+    const { chain, sources, changes, tips } = open()
+    const ledgerTransactions = () => Promise.reject(unavailable('down'))
+    const lookup = createLookup(sources, { ...lookupWaits(changes), ledgerTransactions })
+    tips.set(8453, 995n)
+    expect((await lookup(chain, HASH, never, 'client')).data).toMatchObject({ status: 'succeeded', indexed: true })
+  })
+
   test('is not indexed while the index is on another fork', async () => {
     const { data, tips } = open(({ method, params: [number] }) =>
       method === 'eth_getBlockByNumber' && number === numberToHex(995)
