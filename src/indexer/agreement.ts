@@ -3,6 +3,11 @@ import type { Chain } from '../chain/chain.ts'
 /** How many endpoints have to agree before one is believed: two, or the only one that is configured (decision 10). */
 export const quorum = (chain: Pick<Chain, 'status'>): number => Math.min(2, chain.status().endpoints.length)
 
+/**
+ * How long a single endpoint has to repeat its answer while other configured endpoints do not answer, in milliseconds.
+ */
+export const SINGLE_ANSWER_MS = 10_000
+
 /** The answer of all endpoints; undefined when they disagree or fewer than the quorum answered. */
 export const unanimous = <T>(
   chain: Pick<Chain, 'status'>,

@@ -4,6 +4,7 @@ import { type Block, getBlock, getChainId } from '../chain/rpc/requests.ts'
 import type { StoredBlock } from '../db/stored.ts'
 import { max, min } from '../lib/fixed.ts'
 import type { Logger } from '../lib/observe/log.ts'
+import { quorum, SINGLE_ANSWER_MS } from './agreement.ts'
 
 /** Decides whether a block that an endpoint denies is orphaned. */
 export type Dispute = {
@@ -26,11 +27,6 @@ export type Dispute = {
  * block.
  */
 const STOPPED_SECONDS = 5n
-
-/**
- * How long a single endpoint has to repeat its answer while other configured endpoints do not answer, in milliseconds.
- */
-const SINGLE_ANSWER_MS = 10_000
 
 /**
  * How long every head has to be below a block until the block does not count any more, in milliseconds. While most heads
@@ -90,16 +86,18 @@ export const createDispute = ({
 
   /** Decides about a block that no endpoint has at its number: heads below it may only lag for a while. */
   const resolveAbsent = (number: bigint, hash: string, heads: readonly Known[]): readonly number[] | null => {
-    const gap = heads.find((it) => it.head.number >= number)
-    const newest = heads.map((it) => it.head.number).reduce(max, 0n)
-    if (gap !== undefined) {
+    const below = heads.filter((it) => it.head.number < number)
+    const [gap, ...gaps] = heads.filter((it) => it.head.number >= number)
+    for (const { endpoint } of gap === undefined ? [] : [gap, ...gaps])
+      chain.penalize(endpoint, `it has no block ${number}, below its newest block`)
+    if (gap !== undefined && below.length < quorum(chain)) {
       report(`a node with block ${gap.head.number} has no block ${number}`)
-      chain.penalize(gap.endpoint, `it has no block ${number}, below its newest block`)
       return null
     }
+    const newest = below.map((it) => it.head.number).reduce(max, 0n)
     report(`the index is at block ${number}, above the newest block of every node, ${newest}`)
     above = sinceThen(above, hash)
-    return now() - above.since < ABOVE_MS ? null : heads.map(({ endpoint }) => endpoint)
+    return now() - above.since < ABOVE_MS ? null : below.map(({ endpoint }) => endpoint)
   }
 
   /**

@@ -12,9 +12,8 @@ const BATCH = 50
 
 /**
  * Finds the common ancestor of the index and the chain: the newest anchor, at or below a block, that a `trusted` endpoint
- * still has. Null
- * when there is none; the index then has to start again. Throws `service_unavailable` when no trusted endpoint returns
- * blocks.
+ * still has. Null when there is none; the index then has to start again. Throws `service_unavailable` when no trusted
+ * endpoint returns a block of the newest anchors: a node that went back so far, as one that is restored, may catch up.
  */
 export const findAncestor = async (
   { chain, database }: { readonly chain: Chain; readonly database: Database },
@@ -25,7 +24,9 @@ export const findAncestor = async (
     const anchors = await anchorsBelow(database, chain.chainId, below, BATCH)
     const oldest = anchors.at(-1)
     if (oldest === undefined) return null
-    const all = await chain.queryAllEndpoints({ blocks: anchors.map(({ number }) => getBlock(number)) })
+    const blocks = anchors.map(({ number }) => getBlock(number))
+    // Endpoints that deny a block may lag behind the one that has it.
+    const all = await chain.queryAllEndpoints({ blocks }, { lagging: true })
     const answers = all.filter(({ endpoint }) => trusted.includes(endpoint))
     const hashes = anchors.map((_, at) => answers.flatMap(({ outcomes }) => hashOf(outcomes.blocks[at]) ?? []))
     if (hashes.every(({ length }) => length === 0))

@@ -7,7 +7,7 @@ import type { Database } from '../db/pool.ts'
 import type { Logger } from '../lib/observe/log.ts'
 import type { RawLog } from '../protocol/abi/packed-log.ts'
 import type { Entity } from '../protocol/entities.ts'
-import { quorum } from './agreement.ts'
+import { quorum, SINGLE_ANSWER_MS } from './agreement.ts'
 import { firstExisting } from './reading/existence.ts'
 import { absentWith, beforeFirst, DuplicateRow, findGap, MissingRow, WrongRow } from './reading/gaps.ts'
 import { decode, type Range } from './reading/range.ts'
@@ -62,14 +62,18 @@ export const createRepair = (deps: {
   /** A sentence about a row that a node returns a second time. */
   let contradiction: string | null = null
 
+  /** The row that the only endpoint which answers shows wrong, and since when. */
+  let doubted: { readonly row: string; readonly since: number } | null = null
+
   /**
    * Throws WrongRow when the row of a fact that the index has already is of an earlier block in which the chain did not
-   * create it: endpoints (`quorum`) have its log in the block of the fact and none in the earlier one. A row that was read
-   * from the state has no log there anyway.
+   * create it: endpoints (`quorum`, or the only one that answers for `SINGLE_ANSWER_MS`) have its log in the block of the
+   * fact and none in the earlier one. A row that was read from the state has no log there anyway. Returns whether others
+   * are still waited for.
    */
-  const requireRow = async (fact: DatedFact): Promise<void> => {
+  const requireRow = async (fact: DatedFact): Promise<boolean> => {
     const row = await factById(database, chainId, fact.kind, fact.id)
-    if (row === null) return
+    if (row === null) return false
     contradiction = `a node has the log of ${nameOf(fact)} in block ${fact.blockNumber}, and the index in block ${row.blockNumber}`
     const logsOf = (block: bigint) => getLogs({ address: deployment.diamond, fromBlock: block, toBlock: block })
     const has = (logs: Outcome<readonly RawLog[]>): boolean =>
@@ -79,20 +83,29 @@ export const createRepair = (deps: {
         return meaning?.kind === fact.kind && meaning.id === fact.id
       })
     const asked = { now: logsOf(fact.blockNumber), before: logsOf(row.blockNumber) }
-    const trusted = (await chain.queryAllEndpoints(asked)).flatMap(({ endpoint, outcomes: { now, before } }) =>
-      has(now) && before.ok && (row.txHash === null || !has(before)) ? [endpoint] : [],
+    const answers = await chain.queryAllEndpoints(asked, { lagging: true })
+    const trusted = answers.flatMap(({ endpoint, outcomes }) =>
+      has(outcomes.now) && outcomes.before.ok && (row.txHash === null || !has(outcomes.before)) ? [endpoint] : [],
     )
-    if (trusted.length >= quorum(chain)) throw new WrongRow(fact, row.blockNumber, trusted)
+    const isSingle = answers.length === 1 && trusted.length === 1
+    if (!isSingle) doubted = null
+    else if (doubted?.row !== nameOf(fact)) doubted = { row: nameOf(fact), since: now() }
+    if (trusted.length >= quorum(chain) || (doubted !== null && now() - doubted.since >= SINGLE_ANSWER_MS))
+      throw new WrongRow(fact, row.blockNumber, trusted)
+    return isSingle
   }
 
-  /** As `findGap`. Penalizes an endpoint that returns rows which the index already has. Throws as `requireRow` does. */
+  /**
+   * As `findGap`. Penalizes an endpoint that returns rows which the index already has, unless no other one answers. Throws
+   * as `requireRow` does.
+   */
   const gapIn = async (last: LastIds, facts: readonly DatedFact[], endpoint: number): Promise<Entity | undefined> => {
     try {
       return findGap(last, facts)
     } catch (fault) {
       if (!(fault instanceof DuplicateRow)) throw fault
-      await requireRow(fault.fact)
-      chain.penalize(endpoint, 'it returned logs of rows that the index already has')
+      const isWaiting = await requireRow(fault.fact)
+      if (!isWaiting) chain.penalize(endpoint, 'it returned logs of rows that the index already has')
       throw fault
     }
   }

@@ -316,6 +316,67 @@ describe('what a node calls its newest block', () => {
     expect(penalized).toEqual([])
   })
 
+  test.each([1, 2, 5])(
+    'does not count when two other nodes have other blocks of its chain, %i blocks below it',
+    async (lead) => {
+      const opened = open({ isLive: true })
+      const { at, endpoints, penalized } = opened
+      const others = { height: 100, fork: 0 }
+      for (let second = 0; second < 60; second += 1) {
+        Object.assign(at, { now: at.now + 1_000, height: at.height + 1 })
+        await poll(opened)
+      }
+      endpoints.push({ height: at.height, fork: 7 }, others, others)
+      at.fork = 7
+      const answers = []
+      for (let second = 0; second < 1_000; second += 1) {
+        Object.assign(at, { now: at.now + 1_000, height: at.height + 1 })
+        others.height = at.height - lead
+        opened.block(others.height, 0)
+        Object.assign(endpoints[0] ?? {}, { height: at.height })
+        answers.push(await poll(opened))
+      }
+      const refused = answers.findIndex((answer) => typeof answer === 'string')
+      expect(refused).toBeLessThan(300)
+      expect(answers.slice(refused).every((answer) => typeof answer === 'string')).toBe(true)
+      expect(penalized[0]).toBe('0: no node has its newest blocks')
+    },
+  )
+
+  test.each([
+    ['has not the block that two others have', { height: 101, fork: 0, lacks: 100 }, 0],
+    ['has another block than two others that stand still', { height: 150, fork: 7 }, 50],
+  ])('counts when its node %s', async (_, own, seconds) => {
+    const opened = open({ isLive: true })
+    const { at, endpoints, penalized } = opened
+    const still = { height: 100, fork: 0 }
+    opened.block(still.height, still.fork)
+    Object.assign(at, { now: at.now + seconds * 1_000, ...own })
+    endpoints.push(own, still, still)
+    expect(await poll(opened)).toBe(own.height)
+    expect(penalized).toEqual([])
+  })
+
+  test('is followed after a start if the stored head allows it, although the other one of two nodes is on a fork', async () => {
+    const forks = [
+      { height: 300, fork: 0 },
+      { height: 300, fork: 7 },
+    ]
+    const opened = open({ isLive: true })
+    const before = { block: opened.block(90), ageMs: 10_000 }
+    const start = (storedHead?: () => Promise<StoredHead>) => {
+      const started = open({ isLive: true, ...(storedHead && { storedHead }) })
+      started.endpoints.push(...forks)
+      Object.assign(started.at, { now: opened.at.now + before.ageMs, height: 300 })
+      return started
+    }
+    expect(await poll(start())).toBe('a node claims block 300: no other node has it')
+    const started = start(async () => before)
+    expect(await poll(started)).toBe(300)
+    Object.assign(started.at, { height: 1_000_300 })
+    expect(await poll(started)).toBe('a node claims block 1000300: no other node has it')
+  })
+
   test('does not count when two other nodes have another block of its number, and its node is penalized after two seconds', async () => {
     const opened = open({ isLive: true })
     const { at, block, head, endpoints, penalized } = opened

@@ -207,6 +207,15 @@ describe('a block that no endpoint has', () => {
     expect(dispute.problem()).toBe('a node with block 7 has no block 7')
   })
 
+  test('is orphaned in spite of an endpoint that claims a higher newest block, once two others are below it', async () => {
+    const dispute = open({ fork: null, head: 1_000_006 }, ...below)
+    expect(await dispute.resolve(block)).toBeNull()
+    expect(penalized).toEqual(['0: it has no block 7, below its newest block'])
+    expect(dispute.problem()).toBe('the index is at block 7, above the newest block of every node, 6')
+    clock.now += 10_000
+    expect(await dispute.resolve(block)).toEqual([1, 2])
+  })
+
   test('is orphaned once every newest block has been below it for ten seconds', async () => {
     const dispute = open(...below)
     expect(await dispute.resolve(block)).toBeNull()

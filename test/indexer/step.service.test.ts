@@ -488,6 +488,25 @@ describe('new logs', () => {
     expect(await progress()).toMatchObject({ cursor: { number }, last: { position: 2n } })
   })
 
+  test('while the other endpoint does not answer, such a row is rolled back after ten seconds, and no one is penalized', async () => {
+    const step = await openIndexed({ proveEveryMs: 0, wait: { ms: 0, answers: 0 } })
+    configureTwo().answering = 1
+    fake.state.hides = () => true
+    fake.create('position', 2)
+    await step()
+    fake.state.hides = () => false
+    fake.move(1)
+    fake.faults().length = 0
+    const problem = 'a node has the log of position 2 in block 5, and the index in block 4'
+    expect(await step()).toMatchObject({ left: 'a decision', problem })
+    clock.now += 9_999
+    expect(await step()).toMatchObject({ left: 'a decision', problem })
+    clock.now += 1
+    expect(await step()).toMatchObject({ left: 'work', isWritten: true })
+    expect(await step()).toMatchObject({ problem: null, proven: fake.head() })
+    expect(fake.faults().filter((fault) => fault.includes('penalized'))).toEqual([])
+  })
+
   test('a row that was read before the block of its log is rolled back', async () => {
     const step = await openIndexed({ proveEveryMs: 0, wait: { ms: 0, answers: 0 } })
     fake.state.hides = () => true

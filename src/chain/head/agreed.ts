@@ -1,3 +1,4 @@
+import { min } from '../../lib/fixed.ts'
 import type { Batch, EndpointAnswer } from '../rpc/batch.ts'
 import { type Block, getBlock } from '../rpc/requests.ts'
 import type { Outcome } from '../rpc/transport.ts'
@@ -21,17 +22,28 @@ const sharedBlock = (blocks: readonly Block[], claimed: string): Block | undefin
   return withHash(hash).sort((a, b) => Number(b.timestamp - a.timestamp))[0]
 }
 
+/** Endpoints whose block is older than a claim by more than so many seconds may have stopped. */
+const STOPPED_SECONDS = 5n
+
 /**
  * Asks all endpoints about a head that one of them claims.
  *
  * `block`: the highest block among their heads that two of them have, or the claim if the only one that answers returns
- * it and the block before it by their numbers; null without one. `isOutvoted`: two of them have another block at the
- * height of the claim, and no two the claim. Throws `service_unavailable` when no endpoint answers.
+ * it and the block before it by their numbers; null without one. `isOutvoted`: two of them have another block than the
+ * claiming one, at the height of the claim or a few seconds below it, and no two have its block there. Throws
+ * `service_unavailable` when no endpoint answers.
  */
 export const agreeOnHead = async (
-  { queryAll, isAlone }: { readonly queryAll: QueryAll; readonly isAlone: boolean },
+  deps: {
+    readonly queryAll: QueryAll
+    readonly isAlone: boolean
+    /** In milliseconds since the epoch. */
+    readonly now: () => number
+  },
   claim: Block,
+  endpoint: number,
 ): Promise<{ readonly block: Block | null; readonly isOutvoted: boolean }> => {
+  const { queryAll, isAlone, now } = deps
   const heads = isAlone ? [] : await queryAll({ latest: getBlock('latest') })
   const claims = heads.flatMap(({ outcomes: { latest } }) => blockIn(latest) ?? [])
   const heights = [...new Set([claim, ...claims].map(({ number }) => number))].sort((a, b) => (a > b ? -1 : 1))
@@ -53,7 +65,13 @@ export const agreeOnHead = async (
       claim.hash,
     ),
   )
-  const block = sharedAt.find((shared) => shared !== undefined) ?? null
-  const instead = sharedAt[atClaim]
-  return { block, isOutvoted: instead !== undefined && instead.hash !== claim.hash }
+  const own = answers.find((it) => it.endpoint === endpoint)?.outcomes.blocks
+  const time = min(claim.timestamp, BigInt(Math.floor(now() / 1_000)))
+  const isOther = (shared: Block | undefined, at: number): boolean => {
+    if (shared === undefined) return false
+    if (at === atClaim) return shared.hash !== claim.hash
+    const ownHash = hashIn(own?.[at])
+    return ownHash !== undefined && ownHash !== shared.hash && time - shared.timestamp <= STOPPED_SECONDS
+  }
+  return { block: sharedAt.find((shared) => shared !== undefined) ?? null, isOutvoted: sharedAt.some(isOther) }
 }

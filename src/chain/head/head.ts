@@ -90,7 +90,7 @@ export const createHead = (deps: {
   /** In milliseconds since the epoch. */
   readonly now: () => number
 }): Head => {
-  const { node, queryAll, penalize, isAlone, maxAgeMs, stored, now } = deps
+  const { node, penalize, isAlone, maxAgeMs, stored, now } = deps
   let known: KnownHead | undefined
   let reference: ReferenceBlock | undefined
   let nextReference: ReferenceBlock | undefined
@@ -125,6 +125,12 @@ export const createHead = (deps: {
     suspected = { endpoint, since: before?.since ?? at, at }
   }
 
+  /** After a start, the head that was stored last shows how high the chain can be, although endpoints disagree. */
+  const recall = async (): Promise<void> => {
+    const before = (await stored?.()) ?? null
+    if (before !== null) pace.see(before.block, now() - before.ageMs, { isAgreed: true })
+  }
+
   /** Checks the head that an endpoint claims. Returns the one that counts in its place, and null when none does. */
   const check = async (claim: Block, endpoint: number): Promise<Block | null> => {
     const at = now()
@@ -132,17 +138,19 @@ export const createHead = (deps: {
     if (at < agreeAt && pace.doubt(claim, at) === null) return claim
     agreeAt = at + agreeMs
     agreeMs = Math.min(2 * agreeMs, AGREE_MS.last)
-    const { block, isOutvoted } = await agreeOnHead({ queryAll, isAlone }, claim)
+    const { block, isOutvoted } = await agreeOnHead(deps, claim, endpoint)
     if (block !== null) pace.see(block, now(), { isAgreed: true })
-    if (isOutvoted) {
+    else if (!pace.isKnown()) await recall()
+    if (block?.hash === claim.hash) return claim
+    const doubt = pace.doubt(claim, now())
+    if (doubt === null) {
+      // Others may be a few blocks behind.
+      if (!isOutvoted) return claim
       // A reorg of the newest blocks does this for a moment. The next claim is checked too.
       agreeAt = at
       suspect(endpoint, FORK_PERSISTS_MS)
       return block
     }
-    const doubt = pace.doubt(claim, now())
-    // Others may be a few blocks behind.
-    if (block?.hash === claim.hash || doubt === null) return claim
     penalize(endpoint, `${denial} its newest block ${claim.number}, and ${doubt}`)
     return block
   }

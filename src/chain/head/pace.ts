@@ -46,6 +46,8 @@ export const createPace = () => {
   return {
     /** Reports what a node calls its newest block, which shows how late blocks of the chain are at most. */
     hear,
+    /** Whether nodes have agreed on a block yet. */
+    isKnown: (): boolean => agreed !== undefined,
     /** Why a block cannot be the newest one yet, as far as this is known; null when it can. */
     doubt(block: Block, now: number): string | null {
       if (last === undefined || agreed === undefined) return 'nothing is known of the chain yet'
