@@ -339,8 +339,11 @@ export const createStep = (deps: StepDeps) => {
         return attempt(lease, anchor, prefetchedHead, () => readRange(lease, progress, prefetchedHead))
       const isDue = isAnchorDue(source, isFast)
       const isChecked = anchor !== null && isDue && (source === 'ids' || (await isReplaceable(anchor)))
-      const polled = await poll(chain, { anchor: isChecked ? anchor : null, logsFrom: logsFrom(progress, source) })
       const earlier = last?.head
+      const from = logsFrom(progress, source)
+      // When the poll fails, the next one is without logs, which may be why: `readRange` reads them in parts.
+      last = null
+      const polled = await poll(chain, { anchor: isChecked ? anchor : null, logsFrom: from })
       last = { head: polled.head, at: now() }
       const how = { earlier, wanted, isAnchorDue: isDue }
       const done = await attempt(lease, anchor, polled.head, () => react(lease, progress, source, polled, how))

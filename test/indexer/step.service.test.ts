@@ -7,6 +7,7 @@ import { type Lease, LeaseLost } from '../../src/db/index/work/lease.ts'
 import { readProgress } from '../../src/db/index/work/progress.ts'
 import type { Database } from '../../src/db/pool.ts'
 import { createStep, type StepDeps } from '../../src/indexer/step.ts'
+import { unavailable } from '../../src/lib/errors.ts'
 import { createFakeChain, type FakeChain, UNKNOWN, UNKNOWN_TOPIC } from '../support/fake-log-chain.ts'
 import { CHAIN, leaseOf, openIndexDatabase, rowsOf } from '../support/index-writes.ts'
 
@@ -534,6 +535,21 @@ describe('new logs', () => {
     expect(await step()).toMatchObject({ left: 'work', isWritten: true })
     expect(await progress()).toMatchObject({ cursor: fake.block(3n) })
     expect(fake.faults()).toEqual([])
+  })
+
+  test('that no node returns in a poll are read as ranges by the next one', async () => {
+    const step = await openIndexed()
+    await step()
+    const { poll } = fake.chain
+    Object.assign(fake.chain, {
+      // As if each node refuses the whole batch because of the logs in it.
+      poll: (batch: Parameters<typeof poll>[0]) =>
+        batch.logs === undefined ? poll(batch) : Promise.reject(unavailable('no node answers')),
+    })
+    fake.create('position', 2)
+    await expect(step()).rejects.toThrow('no node answers')
+    expect(await step()).toMatchObject({ proven: fake.head() })
+    expect(await progress()).toMatchObject({ cursor: fake.head(), last: { position: 2n } })
   })
 
   test('other faults are thrown', async () => {

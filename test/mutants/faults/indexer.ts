@@ -499,6 +499,7 @@ export const indexerFaults: Faults = {
       ["(source === 'ids' || (await isReplaceable(anchor)))", 'true'],
       ["(source === 'ids' || (await isReplaceable(anchor)))", '(await isReplaceable(anchor))'],
       ["      if (done.left === 'a decision') last = null\n", ''],
+      ['      last = null\n      const polled', '      const polled'],
       [
         "isReadingIds(progress) || !chain.status().hasLogs ? 'ids' : 'logs'",
         "!chain.status().hasLogs ? 'ids' : 'logs'",
