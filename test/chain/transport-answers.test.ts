@@ -199,6 +199,22 @@ describe('odd answers are understood:', () => {
     expect(await read(answers({ ...two, id: '1' }, { ...one, id: '0' }))).toEqual([['x', 'y'], ['id']])
   })
 
+  test('an error of null next to a result', async () => {
+    expect(await read(answers({ ...one, error: null }, two))).toEqual([['x', 'y'], ['error']])
+  })
+
+  test('a code of an error that is a string', async () => {
+    const { send } = await saying(answers(one, { id: 1, error: { code: '-32000', message: 'no' } }))
+    const odd = new Set<Odd>()
+    const error = { code: -32_000, message: 'no' }
+    expect(await send([any('a'), any('b')], { odd })).toMatchObject([{ value: 'x' }, { ok: false, error }])
+    expect([...odd]).toEqual(['error'])
+    const all = await saying(() => ({ body: '{"error":{"code":"429","message":"no"}}' }))
+    expect((await failureOf(all.send([any('a')]))).fault).toEqual({ kind: 'rate', retryAfterMs: null })
+    const word = await saying(answers(one, { id: 1, error: { code: 'E1', message: 'no' } }))
+    expect((await failureOf(word.send([any('a'), any('b')]))).fault).toEqual({ kind: 'garbage' })
+  })
+
   test.each<[string, readonly object[]]>([
     ['of an unknown id', [{ id: 7, result: 'z' }, one, two]],
     ['of another shape', [{ id: null, error: { code: 1, message: '' } }, one, two]],

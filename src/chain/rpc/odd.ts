@@ -1,8 +1,9 @@
 /**
  * Odd forms of answers that are understood all the same: a log that a reorg removed, that is in no block
- * yet or that appears twice, a number in place of hex, a string as id, further items in a batch, a compressed body.
+ * yet or that appears twice, a number in place of hex, a string as id, an error that is null or whose code is a string,
+ * further items in a batch, a compressed body.
  */
-export type Odd = 'removed' | 'pending' | 'doubled' | 'number' | 'id' | 'extra' | 'compressed'
+export type Odd = 'removed' | 'pending' | 'doubled' | 'number' | 'id' | 'error' | 'extra' | 'compressed'
 
 let found: Set<Odd> | undefined
 

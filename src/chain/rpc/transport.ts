@@ -40,11 +40,15 @@ export type Transport = {
   close(): Promise<void>
 }
 
-const Failure = z.object({ code: z.number(), message: z.string().transform(truncate), data: z.unknown().optional() })
+const Failure = z.object({
+  code: z.union([z.number(), z.string().regex(/^-?\d{1,9}$/)]),
+  message: z.string().transform(truncate),
+  data: z.unknown().optional(),
+})
 const Answer = z.object({
   id: z.union([z.number(), z.string().regex(/^\d{1,9}$/)]),
   result: z.unknown().optional(),
-  error: Failure.optional(),
+  error: Failure.nullish(),
 })
 /** Null for an item of another shape: it may be one that was not asked for. */
 const Answers = z.array(Answer.nullable().catch(null))
@@ -120,13 +124,17 @@ export const createTransport = (options: { readonly url: string; readonly timeou
       if (answers.length === 0 && items.length > 0) throw refusedAltogether(http, raw, scrub)
       if (items.length > requests.length) within.odd?.add('extra')
       if (answers.some(({ id }) => typeof id === 'string')) within.odd?.add('id')
+      if (answers.some(({ error }) => error === null || typeof error?.code === 'string')) within.odd?.add('error')
       // Of two answers to one request the first counts.
       const byId = new Map(answers.toReversed().map((answer) => [Number(answer.id), answer]))
       return requests.map((request, id) => {
         const answer = byId.get(id)
         if (answer === undefined) throw new NodeUnreachable('node left out an answer', { kind: 'garbage' })
-        if (answer.error !== undefined)
-          return { ok: false, error: new NodeError({ ...http, ...answer.error, message: scrub(answer.error.message) }) }
+        const { error } = answer
+        if (error != null) {
+          const refusal = { ...error, code: Number(error.code), message: scrub(error.message) }
+          return { ok: false, error: new NodeError({ ...http, ...refusal }) }
+        }
         return collectOdd(within.odd, () => parseResult(request, answer.result))
       })
     },
@@ -207,10 +215,11 @@ const refusedAltogether = (
       fault.kind === 'other' ? { kind: 'garbage' } : fault,
     )
   }
-  const fault = classify({ ...http, ...refused.data.error })
+  const { error } = refused.data
+  const fault = classify({ ...http, ...error, code: Number(error.code) })
   // An unknown text refuses the batch, because a refused request would have an answer of its own.
   return new NodeUnreachable(
-    `node refused the batch: ${scrub(refused.data.error.message)}`,
+    `node refused the batch: ${scrub(error.message)}`,
     fault.kind === 'other' ? { kind: 'batch', most: null } : fault,
   )
 }
