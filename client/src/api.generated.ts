@@ -2152,7 +2152,7 @@ export interface components {
                 /** @description Seconds */
                 oldestSeconds: number | null;
             } | null;
-            /** @description The events, deposits and positions that were read without their log. Their transaction is null, and fees that depend on it are unknown. Pruned logs are requested again every hour, and absent ones after a restart of the worker */
+            /** @description The events, deposits and positions that were read without their log. Their transaction is null, and fees that depend on it are unknown. Pruned and absent logs are requested again every hour, and after a restart of the worker */
             withoutLog: {
                 /** @description Rows whose log the worker still requests */
                 pending: number;

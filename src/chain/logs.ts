@@ -2,8 +2,9 @@ import { type ServiceError, unavailable } from '../lib/errors.ts'
 import type { RawLog } from '../protocol/abi/packed-log.ts'
 import type { Deployment } from '../protocol/chains.ts'
 import type { Endpoint } from './endpoints/endpoint.ts'
+import { isCurrent } from './endpoints/ranking.ts'
 import type { EndpointStatus } from './endpoints/status.ts'
-import type { EndpointRegistry } from './pool/registry.ts'
+import type { EndpointRegistry, RankedEndpoint } from './pool/registry.ts'
 import { LogsPruned, NodeError, NodeUnreachable, toServiceError } from './rpc/errors.ts'
 import type { Fault } from './rpc/faults.ts'
 import { type Block, getBlock, getLogs } from './rpc/requests.ts'
@@ -16,8 +17,12 @@ export type LogRange = {
   readonly before: Block | null
 }
 
-/** A range of blocks. */
-type Span = { readonly from: bigint; readonly upTo: bigint }
+/** A range of blocks. Among the endpoints that keep up with the chain, those of `askedLast` are asked after the others. */
+type Span = {
+  readonly from: bigint
+  readonly upTo: bigint
+  readonly askedLast?: ReadonlySet<number> | undefined
+}
 type Deps = { readonly registry: EndpointRegistry; readonly deployment: Deployment }
 type Refusal = { readonly fault: Fault; readonly why: ServiceError }
 
@@ -80,7 +85,10 @@ const askNarrower = async (deps: Deps, endpoint: Endpoint, { upTo, ...span }: Sp
 export const fetchLogs = async (deps: Deps, span: Span): Promise<LogRange> => {
   let why: ServiceError | undefined
   let pruned: ServiceError | undefined
-  for (const { endpoint } of await deps.registry.ranked(['logs'])) {
+  const placeOf = ({ endpoint, rank }: RankedEndpoint): number =>
+    isCurrent(rank) ? Number(span.askedLast?.has(endpoint.index) ?? false) : 2
+  const ranked = await deps.registry.ranked(['logs'])
+  for (const { endpoint } of ranked.toSorted((a, b) => placeOf(a) - placeOf(b))) {
     const result = await askNarrower(deps, endpoint, span)
     if (!('fault' in result)) return result
     if (result.fault.kind === 'pruned') pruned = result.why

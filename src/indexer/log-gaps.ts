@@ -30,8 +30,8 @@ const RETRY_MS = { least: 2_000, most: 60_000 }
 /** How long nodes have to leave out the log of a row until it counts as absent, in milliseconds. */
 const ABSENT_MS = 600_000
 
-/** How often the blocks that nodes have pruned are requested again, in milliseconds. */
-const PRUNED_EVERY_MS = 3_600_000
+/** How often the blocks that nodes have pruned, and absent logs, are requested again, in milliseconds. */
+const AGAIN_MS = 3_600_000
 
 /** Gaps of which something is remembered. They get a new number when they are merged. */
 const KEPT = 1_000
@@ -52,11 +52,11 @@ export const createLogGaps = (deps: {
   readonly now?: () => number
   /** `ABSENT_MS` unless given. */
   readonly absentMs?: number
-  /** `PRUNED_EVERY_MS` unless given. */
-  readonly prunedEveryMs?: number
+  /** `AGAIN_MS` unless given. */
+  readonly againMs?: number
 }): LogGaps => {
   const { chain, database, log, now = () => performance.now() } = deps
-  const { absentMs = ABSENT_MS, prunedEveryMs = PRUNED_EVERY_MS } = deps
+  const { absentMs = ABSENT_MS, againMs = AGAIN_MS } = deps
   const { chainId, deployment } = chain
   /** Since when which endpoints have returned a gap without the log of some row. */
   const omissions = new LRUCache<bigint, { readonly since: number; readonly by: Set<number> }>({ max: KEPT })
@@ -75,7 +75,7 @@ export const createLogGaps = (deps: {
     const ranges: Fetched[] = []
     try {
       for (let next = from; next <= upTo; ) {
-        const range = await fetchRange(chain, { from: next, upTo, head })
+        const range = await fetchRange(chain, { from: next, upTo, head, askedLast: omissions.get(gap.seq)?.by })
         const last = ranges.at(-1)?.block
         if (last !== undefined && range.before?.hash !== last.hash) throw new ChainMoved(`block ${last.number} changed`)
         ranges.push(range)
@@ -99,12 +99,15 @@ export const createLogGaps = (deps: {
   }
 
   const giveUp = async (gap: LogGap): Promise<void> => {
-    await markAbsent(database, gap)
+    await markAbsent(database, gap, againMs)
     omissions.delete(gap.seq)
-    log.warn({ ...fieldsOf(gap), rows: 'absent' }, 'nodes have no logs of rows')
+    if (gap.state === 'open') log.warn({ ...fieldsOf(gap), rows: 'absent' }, 'nodes have no logs of rows')
   }
 
-  /** Postpones a gap of which endpoints left out a log, or gives it up. */
+  /**
+   * Postpones a gap of which endpoints left out a log, or gives it up. One that was given up before is requested once from
+   * each endpoint, and shows no fault of it.
+   */
   const retry = async (gap: LogGap, { from, ranges }: Part): Promise<void> => {
     // These may be the logs of the rows.
     if (ranges.some(({ unknown }) => unknown.length > 0)) return giveUp(gap)
@@ -112,13 +115,14 @@ export const createLogGaps = (deps: {
     omissions.set(gap.seq, omission)
     for (const { endpoint } of ranges) {
       omission.by.add(endpoint)
-      chain.reportMissingLogs(endpoint, `it left out logs of rows from block ${from} on`)
+      if (gap.state === 'open') chain.reportMissingLogs(endpoint, `it left out logs of rows from block ${from} on`)
     }
     const ms = now() - omission.since
     const isAsked = ({ index, rank, missing }: ReturnType<Chain['status']>['endpoints'][number]): boolean =>
       omission.by.has(index) || missing.includes('logs') || !(rank === 'ok' || rank === 'incomplete logs')
-    const isAbsent = ms >= absentMs && chain.status().endpoints.every(isAsked)
-    if (isAbsent) await giveUp(gap)
+    const isOver = ms >= absentMs
+    const areAsked = chain.status().endpoints.every(isAsked)
+    if (gap.state === 'absent' ? areAsked || isOver : areAsked && isOver) await giveUp(gap)
     else await defer(gap, { ms: Math.min(Math.max(ms, RETRY_MS.least), RETRY_MS.most) })
   }
 
@@ -127,6 +131,7 @@ export const createLogGaps = (deps: {
     const width = pruned.has(gap.seq) ? 1n : chain.logWidth()
     const part = await readPart(gap, anchor, width ?? 1n)
     if (part === null) {
+      if (gap.state === 'absent') return giveUp(gap)
       pruned.set(gap.seq, true)
       await defer(gap, { state: 'pruned' })
       return log.warn({ ...fieldsOf(gap), rows: 'pruned' }, 'nodes have no logs of rows')
@@ -143,7 +148,7 @@ export const createLogGaps = (deps: {
     const { filled, lacks } = await storeGapLogs(database, gap, anchor, { from, facts, hints, fees, ledger })
     if (filled > 0) log.info({ ...fieldsOf(gap), rows: filled }, 'rows were completed by their logs')
     if (lacks) await retry(gap, part)
-    else omissions.delete(gap.seq)
+    else if (filled > 0) omissions.delete(gap.seq)
   }
 
   /** Reads the logs of a part of the newest gap that is due. Returns false when there is none. */
@@ -156,7 +161,7 @@ export const createLogGaps = (deps: {
       // The follower finds the reorg, or reports that nodes are out of reach.
       if (!(fault instanceof ChainMoved || fault instanceof AnchorLost || fault instanceof ServiceError)) throw fault
       log.debug({ chainId, fault: fault.message }, 'reading missing logs waits')
-      await defer(next.gap, { ms: FAULT_MS })
+      await defer(next.gap, { ms: next.gap.state === 'absent' ? againMs : FAULT_MS })
     }
     return true
   }
@@ -165,7 +170,7 @@ export const createLogGaps = (deps: {
     async fill(signal) {
       try {
         if (!chain.status().hasLogs) return
-        const retriesPruned = prunedCheck.is(prunedEveryMs)
+        const retriesPruned = prunedCheck.is(againMs)
         await adoptGaps(database, chainId, { startBlock: deployment.startBlock, isFirst, retriesPruned })
         isFirst = false
         if (retriesPruned) prunedCheck.done()

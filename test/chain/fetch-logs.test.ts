@@ -57,21 +57,24 @@ const openWith = (logWidth: bigint, ...replies: readonly Answer[]) => {
   for (const [index] of replies.entries())
     fakes.open({ chainId: 8453, url: '', index, timeoutMs: 1, logWidth, log: expect.unreachable } as never)
   const needs: unknown[] = []
+  const ranks: string[] = []
   let hasLogs = true
   const statuses: object[] = []
   const registry = {
     async ranked(needed: readonly string[]) {
       needs.push(needed)
-      return fakes.endpoints.map((endpoint) => ({ endpoint, rank: 'ok' }))
+      return fakes.endpoints.map((endpoint) => ({ endpoint, rank: ranks[endpoint.index] ?? 'ok' }))
     },
     status: () => ({ endpoints: statuses, halted: false, hasLogs }),
   } as unknown as EndpointRegistry
   return {
     ...fakes,
     needs,
+    ranks,
     statuses,
     endpoint: (at: number): Endpoint => fakes.endpoints[at] ?? expect.unreachable(),
-    logs: (from = 1_000n, upTo = 9_000n) => fetchLogs({ registry, deployment }, { from, upTo }),
+    logs: (from = 1_000n, upTo = 9_000n, askedLast?: ReadonlySet<number>) =>
+      fetchLogs({ registry, deployment }, { from, upTo, askedLast }),
     batches: () => fakes.sent().map(askedOf),
     withoutLogs: () => {
       hasLogs = false
@@ -92,6 +95,20 @@ describe('a range', () => {
     expect(batches()).toEqual([{ endpoint: 0, from: 1_000, to: 1_099, address, blocks: [1_099, 999] }])
     expect(needs).toEqual([['logs']])
     expect(reports()).toEqual([{ is: 'range', asked: 100n, upTo: 1_099n, fault: null, logs: 7, endpoint: 0 }])
+  })
+
+  test.each<[readonly number[], readonly number[]]>([
+    [[], [0, 1, 2, 3]],
+    [[0], [1, 2, 0, 3]],
+    [
+      [0, 1, 2, 3],
+      [0, 1, 2, 3],
+    ],
+  ])('is requested from %j last, of the endpoints that keep up', async (last, order) => {
+    const fakes = open(...Array(4).fill(unreachable({ kind: 'unanswered' })))
+    fakes.ranks.push('ok', 'ok', 'incomplete logs', 'lagging')
+    await expect(fakes.logs(0n, 9n, new Set(last))).rejects.toThrow('no answer')
+    expect(fakes.batches().map(({ endpoint }) => endpoint)).toEqual(order)
   })
 
   test.each([

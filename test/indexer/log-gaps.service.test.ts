@@ -239,11 +239,108 @@ test('a log is absent once all nodes have returned the range without it for ten 
   expect([await stored(), await complete()]).toEqual([['1..1 to 1 absent'], 1])
   expect(await counts()).toEqual({ pending: 0, absent: 1, pruned: 0, oldestSeconds: null })
   hide()
-  clock.now += 3_600_000
-  await fill()
+  await gaps.fill(new AbortController().signal)
   expect(await positions()).toEqual(['1 in 1', '2 in 1?'])
-  await fill(openGaps())
+  await openGaps().fill(new AbortController().signal)
   expect([await positions(), await stored()]).toEqual([['1 in 1', '2 in 1'], []])
+})
+
+describe('a log that no node had for ten minutes', () => {
+  /** Configures a second endpoint; the endpoints in `without` leave the log of position 2 out. */
+  const configureTwo = (without = [0, 1]) => {
+    const two = { without, asked: [] as number[], isSecondOk: true }
+    const { logs, status } = fake.chain
+    Object.assign(fake.chain, {
+      logs: async (span: Parameters<typeof logs>[0]) => {
+        const endpoint = two.isSecondOk && span.askedLast?.has(0) && !span.askedLast.has(1) ? 1 : 0
+        two.asked.push(endpoint)
+        hideIds(...(two.without.includes(endpoint) ? [2] : []))
+        return { ...(await logs(span)), endpoint }
+      },
+      status: () => {
+        const second = { ...status().endpoints[0], index: 1, rank: two.isSecondOk ? 'ok' : 'paused' }
+        return { ...status(), endpoints: [...status().endpoints, second] }
+      },
+    })
+    return two
+  }
+  const giveUp = async () => {
+    fake.create('position', 1, 2)
+    await reachHead()
+    for (const later of [0, 0, 600_000]) {
+      clock.now += later
+      await fill()
+    }
+    expect([await stored(), await positions()]).toEqual([['1..1 to 1 absent'], ['1 in 1', '2 in 1?']])
+    fake.faults()
+  }
+  const waits = async () => {
+    const [row] = await rowsOf(database, 'SELECT round(extract(epoch FROM next_at - now())) AS s FROM log_gaps')
+    return Number(row?.s)
+  }
+
+  test('is requested again once an hour, from each node once, and stays absent without blame meanwhile', async () => {
+    const two = configureTwo()
+    await giveUp()
+    for (let hours = 0; hours < 3; hours += 1) {
+      expect(await waits()).toBe(3_600)
+      two.asked.splice(0)
+      clock.now += 3_600_000
+      await fill()
+      expect([two.asked, await waits(), await counts()]).toMatchObject([[0], 2, { pending: 0, absent: 1 }])
+      await fill()
+      expect([two.asked, await stored(), fake.faults()]).toEqual([[0, 1], ['1..1 to 1 absent'], []])
+    }
+    two.without = []
+    await fill()
+    expect([await positions(), await stored()]).toEqual([['1 in 1', '2 in 1'], []])
+  })
+
+  test('is found on a node that was out of reach', async () => {
+    const two = configureTwo([0])
+    two.isSecondOk = false
+    await giveUp()
+    two.isSecondOk = true
+    for (let runs = 0; runs < 2; runs += 1) await fill()
+    expect([await positions(), await stored()]).toEqual([['1 in 1', '2 in 1'], []])
+  })
+
+  test('is requested for ten minutes at most while a node does not answer, and not before an hour after a fault', async () => {
+    const two = configureTwo()
+    await giveUp()
+    // The second node does not return the range, and counts as one that could.
+    Object.assign(two, { isSecondOk: false })
+    const { status, logs } = fake.chain
+    Object.assign(fake.chain, {
+      status: () => ({ ...status(), endpoints: status().endpoints.map((each) => ({ ...each, rank: 'ok' })) }),
+    })
+    await fill()
+    clock.now += 599_999
+    await fill()
+    expect(await waits()).toBe(60)
+    clock.now += 1
+    await fill()
+    expect(await waits()).toBe(3_600)
+    for (const fault of [upstream('refused'), new LogsPruned('pruned', null)]) {
+      Object.assign(fake.chain, { logs: () => Promise.reject(fault) })
+      await fill()
+      expect([await waits(), await stored()]).toEqual([3_600, ['1..1 to 1 absent']])
+    }
+    Object.assign(fake.chain, { logs })
+  })
+})
+
+test('a log is absent also in a gap of more blocks than a node returns at once', async () => {
+  hideIds(2)
+  fake.create('position', 1)
+  fake.pass(3)
+  fake.create('position', 2)
+  await reachHead()
+  fake.state.width = 2n
+  await fill()
+  clock.now += 600_000
+  await fill()
+  expect(await stored()).toEqual(['1..5 to 5 absent'])
 })
 
 test('a row whose log this release may not know is absent at once, what the log names is read again, and no node is blamed', async () => {

@@ -23,7 +23,7 @@ export type EndpointRegistryOptions = {
 }
 
 /** An endpoint with its rank among the others. */
-type RankedEndpoint = { readonly endpoint: Endpoint; readonly rank: Rank }
+export type RankedEndpoint = { readonly endpoint: Endpoint; readonly rank: Rank }
 
 /** The endpoints of one chain: which are available, on the right chain and up to date, and what each can do. */
 export type EndpointRegistry = {

@@ -63,10 +63,10 @@ export const storeGapLogs = (
     return { filled, lacks }
   })
 
-/** Stores that no node has the log of some row of a gap. */
-export const markAbsent = (database: Pick<Database, 'transaction'>, gap: LogGap): Promise<void> =>
+/** Stores that no node has the log of some row of a gap, which is due again after `ms` milliseconds. */
+export const markAbsent = (database: Pick<Database, 'transaction'>, gap: LogGap, ms: number): Promise<void> =>
   database.transaction(async (handle) => {
     await lockRefreshQueue(handle, gap.chainId)
-    await deferGap(handle, gap, { state: 'absent' })
+    await deferGap(handle, gap, { ms, state: 'absent' })
     await announce(handle, gap.chainId, await completeFees(handle, gap.chainId))
   })

@@ -78,7 +78,7 @@ export const cursors = pgTable('cursors', {
 /**
  * Ranges of blocks of which the index was written without all of their logs (`index/work/log-gaps.ts`). The job `gaps`
  * reads the logs of an `open` one from its last block down. Then all nodes returned the range without the log of some
- * row (`absent`), or have no logs of its older blocks (`pruned`).
+ * row (`absent`), or have no logs of its older blocks (`pruned`). An absent one is requested again when it is due.
  */
 export const logGaps = pgTable(
   'log_gaps',

@@ -89,7 +89,7 @@ export const fetchRange = async (
   {
     trusts = 'settled ranges',
     ...range
-  }: { readonly from: bigint; readonly upTo: bigint; readonly head: Block; readonly trusts?: Trust },
+  }: Parameters<Chain['logs']>[0] & { readonly head: Block; readonly trusts?: Trust },
 ): Promise<Fetched> => {
   const { endpoint, logs, last, before } = await chain.logs(range)
   const sorted = sort(chain, endpoint, { logs, from: range.from, last })

@@ -73,7 +73,7 @@ const WithoutLog = z
   })
   .meta({
     description:
-      'The events, deposits and positions that were read without their log. Their transaction is null, and fees that depend on it are unknown. Pruned logs are requested again every hour, and absent ones after a restart of the worker',
+      'The events, deposits and positions that were read without their log. Their transaction is null, and fees that depend on it are unknown. Pruned and absent logs are requested again every hour, and after a restart of the worker',
   })
 
 const LedgerState = z

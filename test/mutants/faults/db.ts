@@ -743,6 +743,7 @@ export const dbFaults: Faults = {
       ['await writeHints(handle, chainId, logs.hints, null)', 'await writeHints(handle, chainId, logs.hints, 0n)'],
       ['union([...touched, await completeFees(handle, chainId)])', 'union(touched)'],
       ['    await announce(handle, gap.chainId, await completeFees(handle, gap.chainId))\n', ''],
+      ["{ ms, state: 'absent' }", "{ state: 'absent' }"],
     ],
   },
   'src/db/index/work/log-gaps.ts': {
@@ -766,6 +767,9 @@ export const dbFaults: Faults = {
       ["isFirst ? ne(logGaps.state, 'open') : eq(logGaps.state, 'pruned')", "eq(logGaps.state, 'pruned')"],
       ['lte(logGaps.toBlock, cursors.blockNumber)', 'undefined'],
       ['lte(logGaps.nextAt, sql`now()`)', 'undefined'],
+      ["ne(logGaps.state, 'pruned'), lte", "eq(logGaps.state, 'open'), lte"],
+      ["ne(logGaps.state, 'pruned'), lte", 'lte'],
+      ['ms = 0, state = gap.state', "ms = 0, state = 'open'"],
       ['.orderBy(desc(logGaps.toBlock))', '.orderBy(logGaps.toBlock)'],
       ['unreadTo: from - 1n', 'unreadTo: from'],
       ['AND fact.id = given.id AND fact.tx_hash IS NULL RETURNING', 'AND fact.id = given.id RETURNING'],

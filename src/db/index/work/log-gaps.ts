@@ -141,10 +141,10 @@ export const adoptGaps = (
       .where(and(eq(logGaps.chainId, chainId), isFirst ? ne(logGaps.state, 'open') : eq(logGaps.state, 'pruned')))
   })
 
-/** The newest open gap that is due, below the cursor, and the newest anchor; null when there is none. */
+/** The newest gap that is due and not pruned, below the cursor, and the newest anchor; null when there is none. */
 export const nextGap = (database: Pick<Database, 'snapshot'>, chainId: ChainId) =>
   database.snapshot(async (handle) => {
-    const isDue = and(eq(logGaps.chainId, chainId), eq(logGaps.state, 'open'), lte(logGaps.nextAt, sql`now()`))
+    const isDue = and(eq(logGaps.chainId, chainId), ne(logGaps.state, 'pruned'), lte(logGaps.nextAt, sql`now()`))
     const [row] = await handle
       .select({ gap: logGaps })
       .from(logGaps)
@@ -164,11 +164,11 @@ export const isSameGap = async (handle: Handle, gap: LogGap): Promise<boolean> =
   return now?.state === gap.state && now.toBlock === gap.toBlock && now.unreadTo === gap.unreadTo
 }
 
-/** Sets when an open gap is due again, or why it is not: its state. */
+/** Sets when a gap is due again, and its state, which stays unless given. */
 export const deferGap = async (
   handle: Handle,
   gap: LogGap,
-  { ms = 0, state = 'open' }: { readonly ms?: number; readonly state?: LogGap['state'] },
+  { ms = 0, state = gap.state }: { readonly ms?: number; readonly state?: LogGap['state'] },
 ): Promise<void> => {
   const nextAt = sql`now() + ${ms} * interval '1 millisecond'`
   await handle.update(logGaps).set({ state, nextAt }).where(isGap(gap))
