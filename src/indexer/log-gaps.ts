@@ -109,20 +109,21 @@ export const createLogGaps = (deps: {
    * each endpoint, and shows no fault of it.
    */
   const retry = async (gap: LogGap, { from, ranges }: Part): Promise<void> => {
-    // These may be the logs of the rows.
-    if (ranges.some(({ unknown }) => unknown.length > 0)) return giveUp(gap)
+    // These may be the logs of the rows: waiting would not help, and no endpoint is at fault.
+    const isUnknown = ranges.some(({ unknown }) => unknown.length > 0)
     const omission = omissions.get(gap.seq) ?? { since: now(), by: new Set() }
     omissions.set(gap.seq, omission)
     for (const { endpoint } of ranges) {
       omission.by.add(endpoint)
-      if (gap.state === 'open') chain.reportMissingLogs(endpoint, `it left out logs of rows from block ${from} on`)
+      if (gap.state === 'open' && !isUnknown)
+        chain.reportMissingLogs(endpoint, `it left out logs of rows from block ${from} on`)
     }
     const ms = now() - omission.since
     const isAsked = ({ index, rank, missing }: ReturnType<Chain['status']>['endpoints'][number]): boolean =>
       omission.by.has(index) || missing.includes('logs') || !(rank === 'ok' || rank === 'incomplete logs')
-    const isOver = ms >= absentMs
+    const isLate = ms >= absentMs
     const areAsked = chain.status().endpoints.every(isAsked)
-    if (gap.state === 'absent' ? areAsked || isOver : areAsked && isOver) await giveUp(gap)
+    if (gap.state === 'absent' ? areAsked || isLate : areAsked && (isLate || isUnknown)) await giveUp(gap)
     else await defer(gap, { ms: Math.min(Math.max(ms, RETRY_MS.least), RETRY_MS.most) })
   }
 

@@ -358,6 +358,32 @@ test('a row whose log this release may not know is absent at once, what the log 
   expect(requested.map(({ at }) => at)).toEqual(['chain 0', 'event 1', 'event 2', 'position 1'])
 })
 
+test('a row whose log one node may not know is absent only after the other node was asked, without blame', async () => {
+  fake.create('event', 1)
+  await reachHead()
+  const { logs, status } = fake.chain
+  const asked: number[] = []
+  Object.assign(fake.chain, {
+    logs: async (span: Parameters<typeof logs>[0]) => {
+      const endpoint = span.askedLast?.has(0) && !span.askedLast.has(1) ? 1 : 0
+      asked.push(endpoint)
+      if (endpoint === 1) hide()
+      return { ...(await logs(span)), endpoint }
+    },
+    status: () => {
+      const [first] = status().endpoints
+      return { ...status(), endpoints: [first, { ...first, index: 1 }] }
+    },
+  })
+  hideIds(1)
+  fake.mine(fake.created('position', 1), [UNKNOWN, { words: [1n] }])
+  await step()
+  await fill()
+  expect([asked, await positions(), await stored()]).toEqual([[0], ['1 in 2?'], ['0..2 to 2 open']])
+  await fill()
+  expect([asked, await positions(), await stored(), fake.faults()]).toEqual([[0, 1], ['1 in 2'], [], []])
+})
+
 test('a log is not absent before ten minutes', async () => {
   hideIds(1)
   fake.create('position', 1)
