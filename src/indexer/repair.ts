@@ -63,7 +63,7 @@ export const createRepair = (deps: {
   let contradiction: string | null = null
 
   /** The row that the only endpoint which answers shows wrong, and since when. */
-  let doubted: { readonly row: string; readonly since: number } | null = null
+  let single: { readonly row: string; readonly since: number } | null = null
 
   /**
    * Throws WrongRow when the row of a fact that the index has already is of an earlier block in which the chain did not
@@ -88,9 +88,9 @@ export const createRepair = (deps: {
       has(outcomes.now) && outcomes.before.ok && (row.txHash === null || !has(outcomes.before)) ? [endpoint] : [],
     )
     const isSingle = answers.length === 1 && trusted.length === 1
-    if (!isSingle) doubted = null
-    else if (doubted?.row !== nameOf(fact)) doubted = { row: nameOf(fact), since: now() }
-    if (trusted.length >= quorum(chain) || (doubted !== null && now() - doubted.since >= SINGLE_ANSWER_MS))
+    if (!isSingle) single = null
+    else if (single?.row !== nameOf(fact)) single = { row: nameOf(fact), since: now() }
+    if (trusted.length >= quorum(chain) || (single !== null && now() - single.since >= SINGLE_ANSWER_MS))
       throw new WrongRow(fact, row.blockNumber, trusted)
     return isSingle
   }

@@ -286,9 +286,9 @@ export const indexerFaults: Faults = {
     faults: [
       ['const isWaiting = await requireRow(fault.fact)', 'const isWaiting = false'],
       ['if (!isWaiting) chain', 'chain'],
-      ['    if (!isSingle) doubted = null\n    else if', '    if'],
-      ['now() - doubted.since >= SINGLE_ANSWER_MS', 'false'],
-      ['now() - doubted.since >= SINGLE_ANSWER_MS', 'now() - doubted.since > SINGLE_ANSWER_MS'],
+      ['    if (!isSingle) single = null\n    else if', '    if'],
+      ['now() - single.since >= SINGLE_ANSWER_MS', 'false'],
+      ['now() - single.since >= SINGLE_ANSWER_MS', 'now() - single.since > SINGLE_ANSWER_MS'],
       ["if (!isWaiting) chain.penalize(endpoint, 'it returned", "void (endpoint, 'it returned"],
       ['>= quorum(chain)', '>= 1'],
       ['(row.txHash === null || !has(outcomes.before))', 'row.txHash === null'],
