@@ -85,10 +85,10 @@ const askNarrower = async (deps: Deps, endpoint: Endpoint, { upTo, ...span }: Sp
 export const fetchLogs = async (deps: Deps, span: Span): Promise<LogRange> => {
   let why: ServiceError | undefined
   let pruned: ServiceError | undefined
-  const placeOf = ({ endpoint, rank }: RankedEndpoint): number =>
-    isCurrent(rank) ? Number(span.askedLast?.has(endpoint.index) ?? false) : 2
+  const isLater = ({ endpoint, rank }: RankedEndpoint): boolean =>
+    !isCurrent(rank) || (span.askedLast?.has(endpoint.index) ?? false)
   const ranked = await deps.registry.ranked(['logs'])
-  for (const { endpoint } of ranked.toSorted((a, b) => placeOf(a) - placeOf(b))) {
+  for (const { endpoint } of ranked.toSorted((a, b) => Number(isLater(a)) - Number(isLater(b)))) {
     const result = await askNarrower(deps, endpoint, span)
     if (!('fault' in result)) return result
     if (result.fault.kind === 'pruned') pruned = result.why
