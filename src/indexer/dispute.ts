@@ -87,9 +87,9 @@ export const createDispute = ({
   /** Decides about a block that no endpoint has at its number: heads below it may only lag for a while. */
   const resolveAbsent = (number: bigint, hash: string, heads: readonly Known[]): readonly number[] | null => {
     const below = heads.filter((it) => it.head.number < number)
-    const [gap, ...gaps] = heads.filter((it) => it.head.number >= number)
-    for (const { endpoint } of gap === undefined ? [] : [gap, ...gaps])
-      chain.penalize(endpoint, `it has no block ${number}, below its newest block`)
+    const gaps = heads.filter((it) => it.head.number >= number)
+    for (const { endpoint } of gaps) chain.penalize(endpoint, `it has no block ${number}, below its newest block`)
+    const [gap] = gaps
     if (gap !== undefined && below.length < quorum(chain)) {
       report(`a node with block ${gap.head.number} has no block ${number}`)
       return null

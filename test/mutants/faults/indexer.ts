@@ -184,7 +184,7 @@ export const indexerFaults: Faults = {
       ['      mostlyAbove = null\n', ''],
       ['now() - above.since < ABOVE_MS', 'now() - above.since <= ABOVE_MS'],
       ['      above = null\n      const deniers', '      const deniers'],
-      ['      chain.penalize(endpoint, `it has no', '      void (`it has no'],
+      ['chain.penalize(endpoint, `it has no', 'void (`it has no'],
       ['if (first === undefined) return null', 'if (first === undefined) return []'],
       ['deniers.length > 1 || trustSingle', 'deniers.length > 2 || trustSingle'],
       [
