@@ -1,10 +1,10 @@
 import type { Chain } from '../chain/chain.ts'
-import { isImplausibleHead } from '../chain/endpoints/ranking.ts'
+import { isImplausibleHead, isStopped } from '../chain/endpoints/ranking.ts'
 import { type Block, getBlock, getChainId } from '../chain/rpc/requests.ts'
 import type { StoredBlock } from '../db/stored.ts'
-import { max, min } from '../lib/fixed.ts'
+import { max } from '../lib/fixed.ts'
 import type { Logger } from '../lib/observe/log.ts'
-import { quorum, SINGLE_ANSWER_MS } from './agreement.ts'
+import { quorum, SINGLE_ANSWER_MS, type Since, sinceThen } from './agreement.ts'
 
 /** Decides whether a block that an endpoint denies is orphaned. */
 export type Dispute = {
@@ -23,12 +23,6 @@ export type Dispute = {
 }
 
 /**
- * An endpoint counts as stopped when its head is this many seconds of chain time behind the endpoints that deny the
- * block.
- */
-const STOPPED_SECONDS = 5n
-
-/**
  * How long every head has to be below a block until the block does not count any more, in milliseconds. While most heads
  * are for as long, this is a problem.
  */
@@ -36,9 +30,6 @@ const ABOVE_MS = 10_000
 
 /** How long a disagreement is reported, in milliseconds. */
 const REPORT_MS = 60_000
-
-/** Since when something is so of a block. */
-type Since = { readonly hash: string; readonly since: number }
 
 /** The head of an endpoint. */
 type Known = { readonly endpoint: number; readonly head: Block }
@@ -57,7 +48,8 @@ export const createDispute = ({
   /** The clock, in milliseconds since the epoch. */
   readonly now?: () => number
 }): Dispute => {
-  let denied: { readonly number: bigint; readonly hash: string; readonly since: number } | null = null
+  /** Since when the only endpoint that answers has had another hash. */
+  let denied: Since | null = null
   /** Since when every head has been below a block, and the heads of most endpoints. */
   let above: Since | null = null
   let mostlyAbove: Since | null = null
@@ -73,16 +65,12 @@ export const createDispute = ({
    * repeating it.
    */
   const trustSingle = (number: bigint, hash: string): boolean => {
-    const before = denied?.number === number && denied.hash === hash && denied.since <= now() ? denied : null
-    denied = before ?? { number, hash, since: now() }
+    const before = denied
+    denied = sinceThen(before, `${number} ${hash}`, now())
     const { length } = chain.status().endpoints
     if (length > 1) report(`only one node has a block ${number}, and with another hash`)
-    return before !== null && (length === 1 || now() - before.since >= SINGLE_ANSWER_MS)
+    return denied === before && (length === 1 || now() - denied.since >= SINGLE_ANSWER_MS)
   }
-
-  /** The time of an earlier answer about a block, or now; also if the clock was set back. */
-  const sinceThen = (before: Since | null, hash: string): Since =>
-    before?.hash === hash && before.since <= now() ? before : { hash, since: now() }
 
   /** Decides about a block that no endpoint has at its number: heads below it may only lag for a while. */
   const resolveAbsent = (number: bigint, hash: string, heads: readonly Known[]): readonly number[] | null => {
@@ -96,17 +84,8 @@ export const createDispute = ({
     }
     const newest = below.map((it) => it.head.number).reduce(max, 0n)
     report(`the index is at block ${number}, above the newest block of every node, ${newest}`)
-    above = sinceThen(above, hash)
+    above = sinceThen(above, hash, now())
     return now() - above.since < ABOVE_MS ? null : below.map(({ endpoint }) => endpoint)
-  }
-
-  /**
-   * How far a head is behind another one, in seconds of chain time. The part of the other one that is ahead of the clock
-   * shows nothing, unless the chain's own time is ahead of it.
-   */
-  const secondsBehind = (time: bigint, other: bigint): bigint => {
-    const clock = BigInt(Math.floor(now() / 1_000))
-    return (time > clock ? other : min(other, clock)) - time
   }
 
   return {
@@ -131,7 +110,7 @@ export const createDispute = ({
       const holders = answers.filter((it) => it.hash === hash)
       const [first] = deniers
       if (holders.length > 0) denied = null
-      mostlyAbove = heads.length > 2 * answers.length ? sinceThen(mostlyAbove, hash) : null
+      mostlyAbove = heads.length > 2 * answers.length ? sinceThen(mostlyAbove, hash, now()) : null
       if (mostlyAbove !== null && now() - mostlyAbove.since >= ABOVE_MS)
         report(`the index is at block ${number}, above the newest block of most nodes`)
       if (first === undefined) return null
@@ -142,7 +121,7 @@ export const createDispute = ({
       if (agreed !== undefined && agreed.length > 1) return agreed
       const haveStopped = deniers.some(
         ({ at }) =>
-          holders.every((holder) => secondsBehind(holder.at, at) > STOPPED_SECONDS) &&
+          holders.every((holder) => isStopped(holder.at, at, now())) &&
           !isImplausibleHead(
             at,
             holders.map((holder) => holder.at),

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Chain } from '../chain/chain.ts'
+import { isCurrent } from '../chain/endpoints/ranking.ts'
 import { getBlock } from '../chain/rpc/requests.ts'
 import { markAbsent, storeGapLogs } from '../db/index/gap-logs.ts'
 import { adoptGaps, deferGap, type LogGap, nextGap } from '../db/index/work/log-gaps.ts'
@@ -120,7 +121,7 @@ export const createLogGaps = (deps: {
     }
     const ms = now() - omission.since
     const isAsked = ({ index, rank, missing }: ReturnType<Chain['status']>['endpoints'][number]): boolean =>
-      omission.by.has(index) || missing.includes('logs') || !(rank === 'ok' || rank === 'incomplete logs')
+      omission.by.has(index) || missing.includes('logs') || !isCurrent(rank)
     const isLate = ms >= absentMs
     const areAsked = chain.status().endpoints.every(isAsked)
     if (gap.state === 'absent' ? areAsked || isLate : areAsked && (isLate || isUnknown)) await giveUp(gap)

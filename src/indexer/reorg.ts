@@ -1,6 +1,6 @@
 import type { Chain } from '../chain/chain.ts'
-import { type Block, getBlock } from '../chain/rpc/requests.ts'
-import type { Outcome } from '../chain/rpc/transport.ts'
+import { hashIn } from '../chain/head/agreed.ts'
+import { getBlock } from '../chain/rpc/requests.ts'
 import { anchorsBelow } from '../db/index/work/progress.ts'
 import type { Database } from '../db/pool.ts'
 import type { StoredBlock } from '../db/stored.ts'
@@ -28,7 +28,7 @@ export const findAncestor = async (
     // Endpoints that deny a block may lag behind the one that has it.
     const all = await chain.queryAllEndpoints({ blocks }, { lagging: true })
     const answers = all.filter(({ endpoint }) => trusted.includes(endpoint))
-    const hashes = anchors.map((_, at) => answers.flatMap(({ outcomes }) => hashOf(outcomes.blocks[at]) ?? []))
+    const hashes = anchors.map((_, at) => answers.flatMap(({ outcomes }) => hashIn(outcomes.blocks[at]) ?? []))
     if (hashes.every(({ length }) => length === 0))
       throw unavailable(`no node of chain ${chain.chainId} returns its blocks`)
     const found = anchors.find(({ hash }, at) => hashes[at]?.includes(hash))
@@ -36,9 +36,6 @@ export const findAncestor = async (
     below = oldest.number - 1n
   }
 }
-
-const hashOf = (outcome: Outcome<Block | null> | undefined): string | undefined =>
-  outcome?.ok === true ? outcome.value?.hash : undefined
 
 /** Whether a block is below the finalized block; false when no node answers. */
 export const isBelowFinal = async (chain: Chain, block: StoredBlock | null): Promise<boolean> =>

@@ -7,7 +7,7 @@ import type { Database } from '../db/pool.ts'
 import type { Logger } from '../lib/observe/log.ts'
 import type { RawLog } from '../protocol/abi/packed-log.ts'
 import type { Entity } from '../protocol/entities.ts'
-import { quorum, SINGLE_ANSWER_MS } from './agreement.ts'
+import { quorum, SINGLE_ANSWER_MS, type Since, sinceThen } from './agreement.ts'
 import { firstExisting } from './reading/existence.ts'
 import { absentWith, beforeFirst, DuplicateRow, findGap, MissingRow, WrongRow } from './reading/gaps.ts'
 import { decode, type Range } from './reading/range.ts'
@@ -63,7 +63,7 @@ export const createRepair = (deps: {
   let contradiction: string | null = null
 
   /** The row that the only endpoint which answers shows wrong, and since when. */
-  let single: { readonly row: string; readonly since: number } | null = null
+  let single: Since | null = null
 
   /**
    * Throws WrongRow when the row of a fact that the index has already is of an earlier block in which the chain did not
@@ -88,8 +88,7 @@ export const createRepair = (deps: {
       has(outcomes.now) && outcomes.before.ok && (row.txHash === null || !has(outcomes.before)) ? [endpoint] : [],
     )
     const isSingle = answers.length === 1 && trusted.length === 1
-    if (!isSingle) single = null
-    else if (single?.row !== nameOf(fact)) single = { row: nameOf(fact), since: now() }
+    single = isSingle ? sinceThen(single, nameOf(fact), now()) : null
     if (trusted.length >= quorum(chain) || (single !== null && now() - single.since >= SINGLE_ANSWER_MS))
       throw new WrongRow(fact, row.blockNumber, trusted)
     return isSingle

@@ -1,3 +1,4 @@
+import { min } from '../../lib/fixed.ts'
 import { penaltyAt } from './penalty.ts'
 import type { EndpointState } from './state.ts'
 
@@ -11,10 +12,19 @@ export const ranks = ['ok', 'incomplete logs', 'lagging', 'penalized'] as const
 export type Rank = (typeof ranks)[number]
 
 /** Whether the endpoint can be trusted about the newest blocks: it neither lags nor is penalized. */
-export const isCurrent = (rank: Rank): boolean => rank === 'ok' || rank === 'incomplete logs'
+export const isCurrent = (rank: string): boolean => rank === 'ok' || rank === 'incomplete logs'
 
 /** Seconds of chain time that an endpoint may be behind another one without being ranked below it. */
 const LAG_SECONDS = 5n
+
+/**
+ * Whether a block's time (Unix seconds) is so far behind another one that its node may have stopped. The part of the
+ * other one that is ahead of the clock shows nothing, unless the chain's own time is ahead of it.
+ */
+export const isStopped = (time: bigint, other: bigint, now: number): boolean => {
+  const clock = BigInt(Math.floor(now / 1_000))
+  return (time > clock ? other : min(other, clock)) - time > LAG_SECONDS
+}
 
 /** Seconds that a block's time may be ahead of our clock. */
 const AHEAD_SECONDS = 15n

@@ -1,4 +1,4 @@
-import { min } from '../../lib/fixed.ts'
+import { isStopped } from '../endpoints/ranking.ts'
 import type { Batch, EndpointAnswer } from '../rpc/batch.ts'
 import { type Block, getBlock } from '../rpc/requests.ts'
 import type { Outcome } from '../rpc/transport.ts'
@@ -21,9 +21,6 @@ const sharedBlock = (blocks: readonly Block[], claimed: string): Block | undefin
   // A node that returns an early time for it would leave more time for its claim.
   return withHash(hash).sort((a, b) => Number(b.timestamp - a.timestamp))[0]
 }
-
-/** Endpoints whose block is older than a claim by more than so many seconds may have stopped. */
-const STOPPED_SECONDS = 5n
 
 /**
  * Asks all endpoints about a head that one of them claims.
@@ -66,12 +63,11 @@ export const agreeOnHead = async (
     ),
   )
   const own = answers.find((it) => it.endpoint === endpoint)?.outcomes.blocks
-  const time = min(claim.timestamp, BigInt(Math.floor(now() / 1_000)))
   const isOther = (shared: Block | undefined, at: number): boolean => {
     if (shared === undefined) return false
     if (at === atClaim) return shared.hash !== claim.hash
     const ownHash = hashIn(own?.[at])
-    return ownHash !== undefined && ownHash !== shared.hash && time - shared.timestamp <= STOPPED_SECONDS
+    return ownHash !== undefined && ownHash !== shared.hash && !isStopped(shared.timestamp, claim.timestamp, now())
   }
   return { block: sharedAt.find((shared) => shared !== undefined) ?? null, isOutvoted: sharedAt.some(isOther) }
 }

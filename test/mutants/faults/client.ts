@@ -693,8 +693,11 @@ export const clientFaults: Faults = {
     ],
   },
   'src/chain/endpoints/ranking.ts': {
-    tests: ['test/chain/ranking.test.ts'],
+    tests: ['test/chain/ranking.test.ts', 'test/indexer/dispute.test.ts'],
     faults: [
+      ['- time > LAG_SECONDS', '- time >= LAG_SECONDS'],
+      ['time > clock ? other : min(other, clock)', 'other'],
+      ['time > clock ? other : min(other, clock)', 'min(other, clock)'],
       ["rank === 'ok' || rank === 'incomplete logs'", "rank === 'ok'"],
       ['timestamp - head.timestamp > LAG_SECONDS', 'timestamp - head.timestamp >= LAG_SECONDS'],
       ['seenAt <= head.seenAt', 'seenAt < head.seenAt'],

@@ -4,8 +4,15 @@ const tests = ['test/indexer/audit-decisions.test.ts']
 
 export const auditFaults: Faults = {
   'src/indexer/agreement.ts': {
-    tests: [...tests, 'test/indexer/finalize.service.test.ts', 'test/indexer/repair.service.test.ts'],
+    tests: [
+      ...tests,
+      'test/indexer/dispute.test.ts',
+      'test/indexer/finalize.service.test.ts',
+      'test/indexer/repair.service.test.ts',
+    ],
     faults: [
+      ['before?.of === of && before.since <= now', 'before != null && before.since <= now'],
+      ['before?.of === of && before.since <= now', 'before?.of === of'],
       ['answers.length < quorum', 'answers.length <= quorum'],
       ['answers.length < quorum(chain)', 'answers.length < 1'],
       ['Math.min(2, chain.status().endpoints.length)', '1'],
