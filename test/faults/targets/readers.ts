@@ -11,6 +11,7 @@ import { type Failure, quantile, seconds, type Target } from '../target.ts'
 const PER_SECOND = 100
 const CALM_MS = 2_000
 const FAULT_MS = 5_000
+const STORED_HEAD_MS = 5_500
 const OUT_WITHIN_MS = 2_000
 const BACK_WITHIN_MS = 10_000
 const P99_MS = 400
@@ -49,7 +50,7 @@ const isStale = ({ headers }: Sample): boolean =>
 
 /** Target 9. The first of two nodes has each fault in turn, then both have it. Clients read all the time. */
 export const badNode: Target = {
-  claim: `bad node for readers, ${PER_SECOND} reads a second: the first of two hangs, refuses, lies, lags; then both are down`,
+  claim: `bad node for readers, ${PER_SECOND} reads a second: the first of two hangs, refuses, lags, lies, with a worker and without; then both are down`,
   figure:
     '0 errors, p99 400 ms, out of rotation in 2 s, back within 10 s; all down: from the database, stale, p99 50 ms',
   async run({ store, chains, seeds: [seed = 1] }) {
@@ -61,7 +62,7 @@ export const badNode: Target = {
     let running: Promise<void> | undefined
     try {
       const index = closers.add('index', await openIndex({ store, chains, seed }), (it) => it.close())
-      await index.start('worker')
+      const worker = await index.start('worker')
       for (const _ of events) await traffic.createEvent()
       for (let at = 0; at < 60; at += 1) await traffic.mine(at % 10 === 0 ? 5 : 0)
       await index.untilExact(await traffic.mine(2), 60_000)
@@ -152,11 +153,18 @@ export const badNode: Target = {
         await bad('hangs:', [{ fault: 'hang' }]),
         await bad('refuses:', [{ fault: 'drop' }]),
         await bad('lags:', [{ fault: 'stale', blocks: 50 }]),
-        await bad('wrong hashes:', [{ fault: 'wrongHash' }]),
         await bad('another fork:', [{ fault: 'elsewhere', url: fork.chain.rpcUrl }]),
+      ]
+      // Heads come from the nodes once the head that the worker stored is too old.
+      await worker.kill()
+      await sleep(STORED_HEAD_MS)
+      outcomes.push(
+        await bad('wrong hashes:', [{ fault: 'wrongHash' }]),
+        await bad('lags, no worker:', [{ fault: 'stale', blocks: 50 }]),
+        await bad('another fork, no worker:', [{ fault: 'elsewhere', url: fork.chain.rpcUrl }]),
         await allDown('all hang:', [{ fault: 'hang' }]),
         await allDown('all refuse:', [{ fault: 'drop' }]),
-      ]
+      )
       return {
         measured: `${failures.length} errors; no fault p99 ${p99(calm).toFixed(0)} ms; ${outcomes.map(({ text }) => text).join('; ')}`,
         met: failures.length === 0 && outcomes.every(({ met }) => met),
