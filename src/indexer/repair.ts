@@ -6,8 +6,8 @@ import type { DatedFact } from '../db/index/write.ts'
 import type { Database } from '../db/pool.ts'
 import type { Logger } from '../lib/observe/log.ts'
 import type { RawLog } from '../protocol/abi/packed-log.ts'
-import type { Entity } from '../protocol/entities.ts'
-import { quorum, SINGLE_ANSWER_MS, type Since, sinceThen } from './agreement.ts'
+import { type Entity, kinds } from '../protocol/entities.ts'
+import { isAgreed, quorum, SINGLE_ANSWER_MS, type Since, sinceThen } from './agreement.ts'
 import { firstExisting } from './reading/existence.ts'
 import { absentWith, beforeFirst, DuplicateRow, findGap, MissingRow, WrongRow } from './reading/gaps.ts'
 import { decode, type Range } from './reading/range.ts'
@@ -59,7 +59,7 @@ export const createRepair = (deps: {
    * The missing row, since when rows are missing and in how many answers: a node may leave out another row each time.
    */
   let gap: { readonly row: string; readonly at: number; readonly since: string; readonly answers: number } | null = null
-  /** A sentence about a row that a node returns a second time. */
+  /** A sentence about a row that a node returns a second time, or of which nodes disagree whether it exists. */
   let contradiction: string | null = null
 
   /** The row that the only endpoint which answers shows wrong, and since when. */
@@ -123,6 +123,20 @@ export const createRepair = (deps: {
   }
 
   /**
+   * Throws MissingRow unless endpoints agree (`isAgreed`) that the last row of each kind, and so all of these rows, exist
+   * at a block.
+   */
+  const confirm = async (block: Pick<Block, 'hash'>, facts: readonly DatedFact[]): Promise<void> => {
+    contradiction = null
+    for (const kind of kinds) {
+      const fact = facts.findLast((it) => it.kind === kind)
+      if (fact === undefined || (await isAgreed(chain, block, fact))) continue
+      contradiction = `nodes disagree about ${nameOf(fact)}`
+      throw new MissingRow(fact, 'nodes disagree whether it exists')
+    }
+  }
+
+  /**
    * Reads the missing rows from the chain's state. Each is dated by the next row that has a log, because it was created
    * no later.
    */
@@ -130,7 +144,9 @@ export const createRepair = (deps: {
     const next = facts.filter((fact) => fact.kind === kind && fact.id > id).sort((a, b) => (a.id < b.id ? -1 : 1))[0]
     const many = next === undefined ? READ_BATCH : Math.min(Number(next.id - id), READ_BATCH)
     const entities = Array.from({ length: many }, (_, at) => ({ kind, id: id + BigInt(at) }))
-    const found = await readEntities(chain, next === undefined ? range.block : head, entities)
+    const block = next === undefined ? range.block : head
+    const found = await readEntities(chain, block, entities)
+    await confirm(block, found)
     const createdBy = next ?? {
       blockNumber: range.block.number,
       blockHash: range.block.hash,
@@ -184,8 +200,9 @@ export const createRepair = (deps: {
         }
       }
     },
-    /** A sentence about the row that is missing now, or that a node returns again; null when there is none. */
-    problem: (): string | null => (gap === null ? contradiction : `${gap.row} is missing since ${gap.since}`),
+    confirm,
+    /** A sentence about the row that is missing now, or about which nodes disagree; null when there is none. */
+    problem: (): string | null => contradiction ?? (gap === null ? null : `${gap.row} is missing since ${gap.since}`),
   }
 }
 

@@ -228,6 +228,7 @@ export const createStep = (deps: StepDeps) => {
   const readIds = async (lease: Lease, progress: Progress, block: Block): Promise<Done> => {
     const { anchor, cursor, last: lastIds } = progress
     const { facts, complete } = await readOn(chain, block, lastIds, readBatch)
+    await repair.confirm(block, facts)
     readBatch = complete ? readBatches.first : Math.min(readBatch * readBatches.factor, readBatches.max)
     const protocol = anchor === null || protocolRead.is(PROTOCOL_EVERY_MS)
     if (protocol) protocolRead.done()

@@ -1,11 +1,14 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { NodeError } from '../../src/chain/rpc/errors.ts'
 import { parseLogs } from '../../src/chain/rpc/log-shape.ts'
+import type { Outcome } from '../../src/chain/rpc/transport.ts'
 import type { LastIds } from '../../src/db/index/work/progress.ts'
 import type { Database } from '../../src/db/pool.ts'
-import { DuplicateRow, MissingRow } from '../../src/indexer/reading/gaps.ts'
+import { DuplicateRow, MissingRow, WrongRow } from '../../src/indexer/reading/gaps.ts'
 import { fetchRange } from '../../src/indexer/reading/range.ts'
 import { createRepair } from '../../src/indexer/repair.ts'
+import type { RawLog } from '../../src/protocol/abi/packed-log.ts'
 import { createFakeChain, type FakeChain, jsonLog } from '../support/fake-log-chain.ts'
 import { openIndexDatabase, openWrites } from '../support/index-writes.ts'
 
@@ -142,7 +145,7 @@ describe('a gap before another row', () => {
   })
 
   test.each([
-    ['two seconds have passed, however many answers there were', 20, 99],
+    ['two seconds have passed, however many answers there were', 9, 1_999 / 8],
     ['it was requested five times again, however rarely', 5, 2_000],
   ])('has its state read when %s', async (_, answers, everyMs) => {
     repair = open()
@@ -241,6 +244,97 @@ describe('a row after the last one of the range', () => {
       expect(fact).toMatchObject({
         ...{ blockNumber: head.number, blockHash: head.hash, blockTimestamp: head.timestamp, txHash: null },
       })
+  })
+})
+
+test('a row whose log is missing and of which two endpoints disagree is not read, and the problem is named', async () => {
+  fake.create('position', 1, 2, 3)
+  hide(2, 3)
+  await wait()
+  const { queryAllEndpoints, status } = fake.chain
+  const lacks = { ok: false, error: new NodeError({ code: 3, message: 'execution reverted' }) }
+  const query: typeof queryAllEndpoints = async (batch) => [
+    ...(await queryAllEndpoints(batch)),
+    { endpoint: 1, outcomes: { record: lacks } as never },
+  ]
+  const endpoints = [...status().endpoints, ...status().endpoints]
+  Object.assign(fake.chain, { queryAllEndpoints: query, status: () => ({ ...status(), endpoints }) })
+  await expect(complete()).rejects.toThrow('position 3 is missing: nodes disagree whether it exists')
+  expect(repair.problem()).toBe('nodes disagree about position 3')
+  Object.assign(fake.chain, { queryAllEndpoints })
+  expect(idsOf((await complete()).facts)).toEqual([1, 2, 3])
+  expect(repair.problem()).toBeNull()
+})
+
+describe('a log of a row that the index has from an earlier block', () => {
+  const logs = {
+    its: { name: 'PositionCreated', given: { positionId: 1n } },
+    'another id': { name: 'PositionCreated', given: { positionId: 2n } },
+    'another kind': { name: 'DepositCreated', given: { depositId: 1n } },
+  }
+  type Answer = keyof typeof logs | 'none' | 'refused'
+
+  const logsIn = (answer: Answer): Outcome<readonly RawLog[]> => {
+    if (answer === 'refused') return { ok: false, error: new NodeError({ code: -32_005, message: 'limit exceeded' }) }
+    if (answer === 'none') return { ok: true, value: [] }
+    const { name, given } = logs[answer]
+    return { ok: true, value: parseLogs([jsonLog(fake.chain.deployment.diamond, name, given, fake.head(), 0)]) }
+  }
+  /** What endpoints answer for the later and for the earlier block. */
+  let answers: readonly (readonly [later: Answer, earlier: Answer])[]
+
+  /** Stores the row, with the log's transaction or without, and returns how a range with the later log ends. */
+  const open = async (hasTx: boolean) => {
+    fake.create('position', 1)
+    const { write } = await openWrites(database)
+    const { facts } = await fetchRange(fake.chain, { from: 0n, upTo: 1n, head: fake.head() })
+    const place = hasTx ? {} : { txHash: null, logIndex: null }
+    await write(fake.block(1n), { facts: facts.map((fact) => ({ ...fact, ...place })) })
+    fake.mine(['PositionCreated', { positionId: 1n }])
+    const { status } = fake.chain
+    const endpoints = [...status().endpoints, ...status().endpoints]
+    const queryAllEndpoints = async () =>
+      answers.map(([later, earlier], endpoint) => ({
+        endpoint,
+        outcomes: { now: logsIn(later), before: logsIn(earlier) },
+      }))
+    Object.assign(fake.chain, { queryAllEndpoints, status: () => ({ ...status(), endpoints }) })
+    return () =>
+      complete({ last: { ...none, position: 1n }, from: 2n }).then(
+        () => 'complete',
+        (fault: unknown) => (fault instanceof WrongRow ? fault.trusted : fault instanceof DuplicateRow && 'kept'),
+      )
+  }
+
+  test.each<[string, boolean, readonly [Answer, Answer], unknown]>([
+    ['shows the row wrong, if endpoints have no log in the earlier block', true, ['its', 'none'], [0, 1]],
+    ['shows nothing, if they have the log in the earlier block too', true, ['its', 'its'], 'kept'],
+    ['shows a row without a log wrong in any case', false, ['its', 'its'], [0, 1]],
+    ['shows nothing, if they do not have it', true, ['none', 'none'], 'kept'],
+    ['shows nothing, if they refuse the earlier block', true, ['its', 'refused'], 'kept'],
+    ['shows nothing, if it is of another row', true, ['another id', 'none'], 'kept'],
+    ['shows nothing, if it is of another kind', true, ['another kind', 'none'], 'kept'],
+  ])('%s', async (_, hasTx, answer, ends) => {
+    const end = await open(hasTx)
+    answers = [answer, answer]
+    expect(await end()).toEqual(ends)
+  })
+
+  test('by the only endpoint that answers has to be repeated for ten seconds in which no other one contradicts it', async () => {
+    const end = await open(true)
+    const single: typeof answers = [['its', 'none']]
+    answers = single
+    expect(await end()).toBe('kept')
+    clock.now += 9_000
+    answers = [...single, ['none', 'none']]
+    expect(await end()).toBe('kept')
+    clock.now += 1_000
+    answers = single
+    expect(await end()).toBe('kept')
+    clock.now += 9_999
+    expect(await end()).toBe('kept')
+    clock.now += 1
+    expect(await end()).toEqual([0])
   })
 })
 

@@ -1,5 +1,6 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { NodeError } from '../../src/chain/rpc/errors.ts'
 import { changesAfter, newestChange } from '../../src/db/changes/changes.ts'
 import type { Lease } from '../../src/db/index/work/lease.ts'
 import { readProgress } from '../../src/db/index/work/progress.ts'
@@ -79,6 +80,27 @@ test('what is above the cursor is continued by ids, even when a node serves logs
   expect((await step()).source).toBe('ids')
   while ((await step()).proven === null);
   expect(await step()).toMatchObject({ source: 'logs', left: 'nothing', isWritten: false })
+})
+
+test('records of which two endpoints disagree are not written, and the problem is named', async () => {
+  const { queryAllEndpoints, status } = fake.chain
+  let others: 'lack' | 'have' = 'lack'
+  const lacks = { ok: false, error: new NodeError({ code: 3, message: 'execution reverted' }) }
+  const query: typeof queryAllEndpoints = async (batch) => {
+    const [own] = await queryAllEndpoints(batch)
+    if (own === undefined || !('record' in batch)) return own === undefined ? [] : [own]
+    return [own, others === 'have' ? own : { endpoint: 1, outcomes: { record: lacks } as never }]
+  }
+  const endpoints = [...status().endpoints, ...status().endpoints]
+  Object.assign(fake.chain, { queryAllEndpoints: query, status: () => ({ ...status(), endpoints }) })
+  fake.create('event', 1)
+  fake.create('position', ...ids(1, 5))
+  const step = open()
+  expect(await step()).toMatchObject({ problem: 'nodes disagree about event 1', isWritten: false, proven: null })
+  expect((await progress()).last).toEqual({ event: null, deposit: null, position: null })
+  others = 'have'
+  expect(await step()).toMatchObject({ problem: null, isWritten: true })
+  expect((await progress()).last).toEqual({ event: 1n, deposit: null, position: 1n })
 })
 
 test('rows above the cursor are announced when the cursor passes them', async () => {

@@ -276,7 +276,11 @@ export const indexerFaults: Faults = {
     ],
   },
   'src/indexer/repair.ts': {
-    tests: ['test/indexer/repair.service.test.ts', 'test/indexer/step.service.test.ts'],
+    tests: [
+      'test/indexer/repair.service.test.ts',
+      'test/indexer/step.service.test.ts',
+      'test/indexer/step-by-ids.service.test.ts',
+    ],
     faults: [
       ['const isWaiting = await requireRow(fault.fact)', 'const isWaiting = false'],
       ['if (!isWaiting) chain', 'chain'],
@@ -284,7 +288,11 @@ export const indexerFaults: Faults = {
       ['now() - single.since >= SINGLE_ANSWER_MS', 'false'],
       ['now() - single.since >= SINGLE_ANSWER_MS', 'now() - single.since > SINGLE_ANSWER_MS'],
       ["if (!isWaiting) chain.penalize(endpoint, 'it returned", "void (endpoint, 'it returned"],
-      ['>= quorum(chain)', '>= 1'],
+      ['trusted.length >= quorum(chain)', 'trusted.length >= 1'],
+      ['    await confirm(block, found)\n', ''],
+      ['    contradiction = null\n    for (const kind', '    for (const kind'],
+      ['contradiction ?? (gap === null', '(gap === null'],
+      ['facts.findLast(', 'facts.find('],
       ['(row.txHash === null || !has(outcomes.before))', 'row.txHash === null'],
       ['(row.txHash === null || !has(outcomes.before))', '!has(outcomes.before)'],
       ['(row.txHash === null || !has(outcomes.before))', 'true'],
@@ -305,11 +313,11 @@ export const indexerFaults: Faults = {
       ['Math.min(Number(next.id - id), READ_BATCH)', 'Math.max(Number(next.id - id), READ_BATCH)'],
       ['Math.min(Number(next.id - id), READ_BATCH)', 'Math.min(Number(next.id - id) - 1, READ_BATCH)'],
       [
-        'next === undefined ? range.block : head, entities',
-        'head, entities',
+        'next === undefined ? range.block : head',
+        'head',
         'Rows are only missing after the last one where the range ends at the head.',
       ],
-      ['next === undefined ? range.block : head, entities', 'range.block, entities'],
+      ['next === undefined ? range.block : head', 'range.block'],
       ['const READ_BATCH = 100', 'const READ_BATCH = 101'],
       [
         "      log.warn({ chainId, row: nameOf(fact) }, 'row read",
@@ -375,6 +383,7 @@ export const indexerFaults: Faults = {
   'src/indexer/step.ts': {
     tests: ['test/indexer/step.service.test.ts', 'test/indexer/step-by-ids.service.test.ts'],
     faults: [
+      ['    await repair.confirm(block, facts)\n', ''],
       ['(anchor?.number ?? -1n) > (cursor?.number ?? -1n)', '(anchor?.number ?? -1n) >= (cursor?.number ?? -1n)'],
       ['const PROVE_EVERY_MS = 10_000', 'const PROVE_EVERY_MS = 9_999'],
       ['const ANCHOR_EVERY_MS = 1_000', 'const ANCHOR_EVERY_MS = 1_001'],

@@ -6,6 +6,7 @@ export const auditFaults: Faults = {
   'src/indexer/agreement.ts': {
     tests: [
       ...tests,
+      'test/indexer/agreement.test.ts',
       'test/indexer/dispute.test.ts',
       'test/indexer/finalize.service.test.ts',
       'test/indexer/repair.service.test.ts',
@@ -19,6 +20,12 @@ export const auditFaults: Faults = {
       ['Math.min(2, chain.status().endpoints.length)', '2'],
       ['Math.min(2, chain.status().endpoints.length)', 'chain.status().endpoints.length'],
       ['others.every((other)', 'others.some((other)'],
+      ['return having.length > lacking.length', 'return having.length >= lacking.length'],
+      ['return having.length > lacking.length', 'return lacking.length === 0'],
+      ['having.length > lacking.length ? lacking', 'having.length >= lacking.length ? lacking'],
+      ['having.length < lacking.length ? having', 'having.length <= lacking.length ? having'],
+      ['having.length < lacking.length ? having : []', '[]'],
+      ['noneExists([outcomes.record])', '!exists(outcomes.record)'],
     ],
   },
   'src/indexer/audit/repair.ts': {
