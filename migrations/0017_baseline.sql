@@ -231,46 +231,48 @@ CREATE TABLE "chain_observations" (
 );
 --> statement-breakpoint
 CREATE TABLE "deposit_observations" (
-	"chain_id" integer NOT NULL,
 	"id" bigint NOT NULL,
+	"block_number" bigint NOT NULL,
+	"block_timestamp" bigint NOT NULL,
+	"chain_id" integer NOT NULL,
+	"withdrawn" boolean NOT NULL,
 	"premiums_earned" numeric(78,0) NOT NULL,
 	"premiums_claimed" numeric(78,0) NOT NULL,
 	"pending" numeric(78,0) NOT NULL,
-	"withdrawn" boolean NOT NULL,
-	"block_number" bigint NOT NULL,
 	"block_hash" "bytea" NOT NULL,
-	"block_timestamp" bigint NOT NULL,
 	CONSTRAINT "deposit_observations_chain_id_id_pk" PRIMARY KEY("chain_id","id")
 );
 --> statement-breakpoint
 CREATE TABLE "deposits" (
-	"chain_id" integer NOT NULL,
 	"id" bigint NOT NULL,
 	"event_id" bigint NOT NULL,
+	"block_number" bigint NOT NULL,
+	"block_timestamp" bigint NOT NULL,
+	"chain_id" integer NOT NULL,
+	"log_index" integer,
+	"block_hash" "bytea" NOT NULL,
+	"tx_hash" "bytea",
 	"lp" "bytea" NOT NULL,
 	"amount" numeric(78,0) NOT NULL,
 	"shares" numeric(78,0) NOT NULL,
-	"block_number" bigint NOT NULL,
-	"block_hash" "bytea" NOT NULL,
-	"block_timestamp" bigint NOT NULL,
-	"tx_hash" "bytea",
-	"log_index" integer,
 	CONSTRAINT "deposits_chain_id_id_pk" PRIMARY KEY("chain_id","id")
 );
 --> statement-breakpoint
 CREATE TABLE "event_observations" (
-	"chain_id" integer NOT NULL,
 	"id" bigint NOT NULL,
+	"block_number" bigint NOT NULL,
+	"block_timestamp" bigint NOT NULL,
+	"chain_id" integer NOT NULL,
+	"status" smallint NOT NULL,
+	"strike_above" boolean NOT NULL,
+	"pool_open" boolean NOT NULL,
+	"allow_external_lp" boolean NOT NULL,
+	"triggered" boolean NOT NULL,
 	"name" "bytea" NOT NULL,
 	"payout_cap" numeric(78,0) NOT NULL,
 	"initial_rate" numeric(78,0) NOT NULL,
-	"strike_above" boolean NOT NULL,
 	"payment_token" "bytea" NOT NULL,
-	"status" smallint NOT NULL,
-	"pool_open" boolean NOT NULL,
-	"allow_external_lp" boolean NOT NULL,
 	"settlement_price" numeric(78,0) NOT NULL,
-	"triggered" boolean NOT NULL,
 	"settled_at" numeric(78,0) NOT NULL,
 	"creator_earnings" numeric(78,0) NOT NULL,
 	"total_liquidity" numeric(78,0) NOT NULL,
@@ -281,15 +283,18 @@ CREATE TABLE "event_observations" (
 	"total_max_payout" numeric(78,0) NOT NULL,
 	"available_capacity" numeric(78,0) NOT NULL,
 	"utilization_percent" numeric(78,0) NOT NULL,
-	"block_number" bigint NOT NULL,
 	"block_hash" "bytea" NOT NULL,
-	"block_timestamp" bigint NOT NULL,
 	CONSTRAINT "event_observations_chain_id_id_pk" PRIMARY KEY("chain_id","id")
 );
 --> statement-breakpoint
 CREATE TABLE "events" (
-	"chain_id" integer NOT NULL,
 	"id" bigint NOT NULL,
+	"block_number" bigint NOT NULL,
+	"block_timestamp" bigint NOT NULL,
+	"chain_id" integer NOT NULL,
+	"log_index" integer,
+	"block_hash" "bytea" NOT NULL,
+	"tx_hash" "bytea",
 	"creator" "bytea" NOT NULL,
 	"underlying" "bytea" NOT NULL,
 	"strike" numeric(78,0) NOT NULL,
@@ -297,11 +302,6 @@ CREATE TABLE "events" (
 	"expiry_date" numeric(78,0) NOT NULL,
 	"initial_liquidity" numeric(78,0),
 	"payment_token" "bytea",
-	"block_number" bigint NOT NULL,
-	"block_hash" "bytea" NOT NULL,
-	"block_timestamp" bigint NOT NULL,
-	"tx_hash" "bytea",
-	"log_index" integer,
 	CONSTRAINT "events_chain_id_id_pk" PRIMARY KEY("chain_id","id")
 );
 --> statement-breakpoint
@@ -320,30 +320,30 @@ CREATE TABLE "fee_rates" (
 );
 --> statement-breakpoint
 CREATE TABLE "position_observations" (
-	"chain_id" integer NOT NULL,
 	"id" bigint NOT NULL,
-	"payout_amount" numeric(78,0) NOT NULL,
+	"block_number" bigint NOT NULL,
+	"block_timestamp" bigint NOT NULL,
+	"chain_id" integer NOT NULL,
 	"status" smallint NOT NULL,
 	"claimed" boolean NOT NULL,
-	"block_number" bigint NOT NULL,
+	"payout_amount" numeric(78,0) NOT NULL,
 	"block_hash" "bytea" NOT NULL,
-	"block_timestamp" bigint NOT NULL,
 	CONSTRAINT "position_observations_chain_id_id_pk" PRIMARY KEY("chain_id","id")
 );
 --> statement-breakpoint
 CREATE TABLE "positions" (
-	"chain_id" integer NOT NULL,
 	"id" bigint NOT NULL,
 	"event_id" bigint NOT NULL,
+	"block_number" bigint NOT NULL,
+	"block_timestamp" bigint NOT NULL,
+	"chain_id" integer NOT NULL,
+	"log_index" integer,
+	"block_hash" "bytea" NOT NULL,
+	"tx_hash" "bytea",
 	"hedger" "bytea" NOT NULL,
 	"notional" numeric(78,0) NOT NULL,
 	"premium_paid" numeric(78,0) NOT NULL,
 	"platform_fee" numeric(78,0) NOT NULL,
-	"block_number" bigint NOT NULL,
-	"block_hash" "bytea" NOT NULL,
-	"block_timestamp" bigint NOT NULL,
-	"tx_hash" "bytea",
-	"log_index" integer,
 	CONSTRAINT "positions_chain_id_id_pk" PRIMARY KEY("chain_id","id")
 );
 --> statement-breakpoint

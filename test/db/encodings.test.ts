@@ -139,10 +139,10 @@ test('the shared columns and those of the first row are copied, in the order of 
   await copyMany(copy, deposits, { chainId: 1 }, [{ id: 2n }])
   expect(calls).toEqual([
     [
-      'COPY "deposits" ("chain_id","id","event_id") FROM STDIN (FORMAT binary)',
-      [['00000001', '0000000000000002', '0000000000000003']],
+      'COPY "deposits" ("id","event_id","chain_id") FROM STDIN (FORMAT binary)',
+      [['0000000000000002', '0000000000000003', '00000001']],
     ],
-    ['COPY "deposits" ("chain_id","id") FROM STDIN (FORMAT binary)', [['00000001', '0000000000000002']]],
+    ['COPY "deposits" ("id","chain_id") FROM STDIN (FORMAT binary)', [['0000000000000002', '00000001']]],
   ])
 })
 

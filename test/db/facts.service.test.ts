@@ -99,7 +99,8 @@ test('owners and their ids are listed in that order whatever plan the server cho
   await database.transaction(async (handle) => {
     for (const way of ['sort', 'indexscan', 'indexonlyscan', 'bitmapscan'])
       await handle.execute(sql.raw(`SET LOCAL enable_${way} = off`))
-    await handle.execute(sql`INSERT INTO deposits SELECT 1, n, n % 3, decode(lpad(to_hex(n % 50 * 7919 % 256), 40, '0'), 'hex'),
+    await handle.execute(sql`INSERT INTO deposits
+      (chain_id, id, event_id, lp, amount, shares, block_number, block_hash, block_timestamp) SELECT 1, n, n % 3, decode(lpad(to_hex(n % 50 * 7919 % 256), 40, '0'), 'hex'),
       1, 1, 1, block_hash, 1 FROM deposits, generate_series(99, 0, -1) n WHERE chain_id = ${chainId} AND id = 3`)
     const found = await ownedIds(handle, 1, 'deposit', { after: null, limit: 10, number: 9n })
     // Those of the other chain have smaller addresses, and do not count.

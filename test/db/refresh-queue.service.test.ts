@@ -176,7 +176,9 @@ test('a routine refresh does not change existing requests', async () => {
 })
 
 test('a sweep requests all observable entities, however many cannot be observed, and picks others of these each time', async () => {
-  const many = sql`INSERT INTO positions SELECT ${chainId}, n, 1, lp, amount, 0, 0, block_number, block_hash, block_timestamp
+  const many = sql`INSERT INTO positions
+    (chain_id, id, event_id, hedger, notional, premium_paid, platform_fee, block_number, block_hash, block_timestamp)
+    SELECT ${chainId}, n, 1, lp, amount, 0, 0, block_number, block_hash, block_timestamp
     FROM deposits, generate_series(1, 2500) n WHERE deposits.chain_id = ${chainId} AND deposits.id = 1`
   await database.run((handle) => handle.execute(many))
   const seen = { payoutAmount: 0n, status: 0, claimed: false, ...at }

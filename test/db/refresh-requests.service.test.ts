@@ -127,7 +127,8 @@ test('a follow-up finds the request of its event in a range of the largest size'
 })
 
 test('a full refresh requests everything in ranges and leaves the other chain alone', async () => {
-  await run(`INSERT INTO deposits SELECT chain_id, n, event_id, lp, amount, shares, block_number, block_hash, block_timestamp, tx_hash, log_index
+  await run(`INSERT INTO deposits (chain_id, id, event_id, lp, amount, shares, block_number, block_hash, block_timestamp, tx_hash, log_index)
+    SELECT chain_id, n, event_id, lp, amount, shares, block_number, block_hash, block_timestamp, tx_hash, log_index
     FROM deposits, generate_series(8, 201) n WHERE chain_id = ${chainId} AND id = 1`)
   await inOne((it) => requestRefresh(it, chainId, [event(1n)], 3n))
   await inOne((it) => requestFullRefresh(it, chainId, 6n))

@@ -22,8 +22,9 @@ beforeEach(() => index.reset())
 
 /** Adds copies of a deposit with other ids. */
 const addDeposits = (of: number, from: number, upTo: number) =>
-  index.run(`INSERT INTO deposits SELECT chain_id, of.id, event_id, lp, amount, shares, block_number, block_hash,
-    block_timestamp, tx_hash, 1000 + of.id FROM deposits, generate_series(${from}, ${upTo}) AS of (id) WHERE deposits.id = ${of}`)
+  index.run(`INSERT INTO deposits (chain_id, id, event_id, lp, amount, shares, block_number, block_hash, block_timestamp, tx_hash, log_index)
+    SELECT chain_id, of.id, event_id, lp, amount, shares, block_number, block_hash, block_timestamp, tx_hash, 1000 + of.id
+    FROM deposits, generate_series(${from}, ${upTo}) AS of (id) WHERE deposits.id = ${of}`)
 
 test('of a chain without an index are refused', async () => {
   const { chain } = seededChain(rows, { chainId: 56 })

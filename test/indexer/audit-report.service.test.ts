@@ -91,7 +91,7 @@ describe('an index that equals the chain', () => {
       ...{ table: 'deposits', rows: 3, columns: 4, values: 12 },
     })
     expect(found.notCompared[2]).toMatch(
-      /^ledger, events \(initialLiquidity, blockNumber, .*, positions \(blockNumber, .*\): only logs have them, and no node of chain 8453 serves logs$/,
+      /^ledger, events \(initialLiquidity, logIndex, .*, positions \(logIndex, .*\): only logs have them, and no node of chain 8453 serves logs$/,
     )
   })
 

@@ -343,8 +343,9 @@ describe('a difference that is not confirmed', () => {
   })
 
   test('a row that the chain lacks stays, and every round reports it', async () => {
-    await run(`INSERT INTO positions SELECT chain_id, 5, event_id, hedger, notional, premium_paid, platform_fee, block_number,
-      block_hash, block_timestamp, tx_hash, log_index FROM positions WHERE id = 4`)
+    await run(
+      `INSERT INTO positions SELECT (json_populate_record(it, '{"id": 5}')).* FROM positions AS it WHERE id = 4`,
+    )
     for (const count of [1n, 2n]) {
       expect((await round()).alarmed).toEqual([
         { chainId: 8453, difference: 'positions 5 is not on the chain', repaired: false },

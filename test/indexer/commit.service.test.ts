@@ -338,7 +338,8 @@ describe('a rollback in several transactions', () => {
     await emptyQueue()
     await rowsOf(
       database,
-      `INSERT INTO position_observations SELECT chain_id, id, 0, 0, false, CASE WHEN id = 0 THEN 1 ELSE 2 END, decode(repeat('22', 32), 'hex'), 2
+      `INSERT INTO position_observations (chain_id, id, payout_amount, status, claimed, block_number, block_hash, block_timestamp)
+        SELECT chain_id, id, 0, 0, false, CASE WHEN id = 0 THEN 1 ELSE 2 END, decode(repeat('22', 32), 'hex'), 2
         FROM positions`,
     )
   }

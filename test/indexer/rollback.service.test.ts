@@ -205,12 +205,14 @@ test('a rollback deletes any number of observations within its own transaction',
   await fill()
   await rowsOf(
     database,
-    `INSERT INTO positions SELECT chain_id, 10 + n, event_id, hedger, notional, premium_paid, platform_fee, block_number,
-      block_hash, block_timestamp, NULL, NULL FROM positions, generate_series(0, 4) n WHERE id = 1`,
+    `INSERT INTO positions (chain_id, id, event_id, hedger, notional, premium_paid, platform_fee, block_number, block_hash, block_timestamp)
+      SELECT chain_id, 10 + n, event_id, hedger, notional, premium_paid, platform_fee, block_number, block_hash, block_timestamp
+      FROM positions, generate_series(0, 4) n WHERE id = 1`,
   )
   await rowsOf(
     database,
-    `INSERT INTO position_observations SELECT ${CHAIN}, id, 0, 0, false, ${at(2n)} FROM positions WHERE id >= 10`,
+    `INSERT INTO position_observations (chain_id, id, payout_amount, status, claimed, block_number, block_hash, block_timestamp)
+      SELECT ${CHAIN}, id, 0, 0, false, ${at(2n)} FROM positions WHERE id >= 10`,
   )
   await database.transaction((handle) => rollBack(handle, CHAIN, blockOf(1n), 2))
   expect(

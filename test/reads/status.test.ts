@@ -58,7 +58,7 @@ test('a healthy index has a status without alarms', () => {
       lastDifference: null,
       lastDifferenceAt: null,
       compares: expect.arrayContaining([
-        'deposit_observations: chainId, id, premiumsEarned, premiumsClaimed, pending, withdrawn',
+        'deposit_observations: chainId, id, withdrawn, premiumsEarned, premiumsClaimed, pending',
       ]),
       notCompared: expect.arrayContaining(['settlements: seq, blockNumber, blockHash, txHash, finalizedSeq']),
     },

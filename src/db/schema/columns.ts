@@ -61,12 +61,14 @@ export const chainId = integer('chain_id').notNull()
 export const id = bigint('id', { mode: 'bigint' }).notNull()
 export const eventId = bigint('event_id', { mode: 'bigint' }).notNull()
 
-/** The block at which a row is true; its time in Unix seconds. */
-export const block = {
+/** The number of the block at which a row is true, and its time in Unix seconds. */
+export const height = {
   blockNumber: bigint('block_number', { mode: 'bigint' }).notNull(),
-  blockHash: hash('block_hash').notNull(),
   blockTimestamp: bigint('block_timestamp', { mode: 'bigint' }).notNull(),
 }
+
+/** The block at which a row is true. */
+export const block = { ...height, blockHash: hash('block_hash').notNull() }
 
 /**
  * An index for rollbacks, which delete by block number. Every update changes the block number. With BRIN such an update
