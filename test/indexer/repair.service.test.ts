@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { NodeError } from '../../src/chain/rpc/errors.ts'
 import { parseLogs } from '../../src/chain/rpc/log-shape.ts'
 import type { Outcome } from '../../src/chain/rpc/transport.ts'
@@ -245,6 +245,16 @@ describe('a row after the last one of the range', () => {
         ...{ blockNumber: head.number, blockHash: head.hash, blockTimestamp: head.timestamp, txHash: null },
       })
   })
+})
+
+test('a row whose log is missing is read from the only endpoint, which is not asked again', async () => {
+  fake.create('position', 1, 2, 3)
+  hide(2, 3)
+  await wait()
+  const queryAllEndpoints = vi.fn(fake.chain.queryAllEndpoints)
+  Object.assign(fake.chain, { queryAllEndpoints })
+  expect(idsOf((await complete()).facts)).toEqual([1, 2, 3])
+  expect(queryAllEndpoints).not.toHaveBeenCalled()
 })
 
 test('a row whose log is missing and of which two endpoints disagree is not read, and the problem is named', async () => {

@@ -18,7 +18,7 @@ import { address, block, blockRangeIndex, chainId, eventId, hash, height, id, ui
  * Amounts, rates and every number that a caller of the protocol may choose are uint256.
  *
  * Columns of a fixed length stand first, the longest before the others, so that PostgreSQL fills no gaps between them:
- * a tenth of the disk. A column that is named twice keeps its first place.
+ * 6 % of the disk. A column that is named twice keeps its first place.
  */
 
 /**
