@@ -97,8 +97,8 @@ test('near the head each block is read, whatever the block times in its logs', a
 
 test.each([
   ['settled ranges', 120, [[HEAD - 100, HEAD - 130, HEAD - 120]]],
-  ['settled logs', 120, []],
-  ['settled logs', 119, [[HEAD - 100, HEAD - 119]]],
+  ['all', 120, []],
+  ['all', 119, []],
   ['none', 120, [[HEAD - 100, HEAD - 130, HEAD - 120]]],
 ] as const)(
   'with trust in %s and a log %i s behind the head, these blocks of a range near it are read: %j',

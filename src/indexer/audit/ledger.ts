@@ -142,11 +142,7 @@ const fetchFirst = async (
  * each log has a row. Blocks whose logs no node has any more are skipped. `trusts` as in `fetchRange`. Throws
  * `service_unavailable` when nodes or the database are out of reach, or after a reorg, and what `Chain.logs` throws.
  */
-export const compareLedger = async (
-  { chain, database }: Deps,
-  start: bigint,
-  trusts: Trust = 'settled logs',
-): Promise<ComparedPart> => {
+const comparePart = async ({ chain, database }: Deps, start: bigint, trusts: Trust): Promise<ComparedPart> => {
   const { chainId } = chain
   const cursor = await ledgerEnd(database, chainId)
   if (cursor === null) throw unavailable(`chain ${chainId} is not indexed yet`)
@@ -181,6 +177,12 @@ export const compareLedger = async (
   }
 }
 
+/** As `comparePart`. Each difference is one from the blocks of the logs, too. */
+export const compareLedger = async (deps: Deps, start: bigint): Promise<ComparedPart> => {
+  const part = await comparePart(deps, start, 'all')
+  return part.found.length === 0 ? part : comparePart(deps, part.from, 'none')
+}
+
 /**
  * Runs one step of the continuous audit of a chain's ledger: compares the next part, repairs the rows that two answers
  * find missing or different if all endpoints agree on them, and stores the position. The second answer is compared with
@@ -197,8 +199,8 @@ export const auditLedger = async ({ chain, database, log }: Deps & { readonly lo
     // After a rollback the position may be above the cursor.
     const isWithin = end !== null && position <= end.number
     const start = isWithin ? max(position, deployment.startBlock) : deployment.startBlock
-    const first = await compareLedger({ chain, database }, start)
-    const again = first.found.length === 0 ? null : await compareLedger({ chain, database }, first.from, 'none')
+    const first = await comparePart({ chain, database }, start, 'all')
+    const again = first.found.length === 0 ? null : await comparePart({ chain, database }, first.from, 'none')
     const confirmed = new Set(again?.differences)
     const found = first.found.filter(({ text }) => confirmed.has(text))
     const repairable = new Map(found.flatMap(({ row }) => (row === null ? [] : [[keyOf(row), row] as const])))

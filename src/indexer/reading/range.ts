@@ -5,7 +5,6 @@ import type { Outcome } from '../../chain/rpc/transport.ts'
 import type { LastIds } from '../../db/index/work/progress.ts'
 import type { Dated, DatedFact } from '../../db/index/write.ts'
 import type { StoredBlock } from '../../db/stored.ts'
-import { min } from '../../lib/fixed.ts'
 import { type LedgerLog, ledgerLog } from '../../protocol/abi/ledger-logs.ts'
 import { selectorOf } from '../../protocol/abi/log-fields.ts'
 import { decodeLog, type Fact, type FeeLog, feeLogsIn, type Hint } from '../../protocol/abi/logs.ts'
@@ -34,11 +33,10 @@ export type Range = {
 }
 
 /**
- * Which logs are trusted to name their block's hash and time: those of ranges that are settled as a whole, each log that
- * claims to be settled, or none. The blocks of the others are read. `settled logs` is for comparisons only, which are
- * made again with `none` before something is written.
+ * Which logs are trusted to name their block's hash and time: those of ranges that are settled as a whole, all, or none.
+ * The blocks of the others are read. `all` is for comparisons only, of which each difference is read again with `none`.
  */
-export type Trust = 'settled ranges' | 'settled logs' | 'none'
+export type Trust = 'settled ranges' | 'all' | 'none'
 
 /** A fetched range with the block before it, which must be the block of the cursor. */
 export type Fetched = Range & { readonly before: Block | null }
@@ -93,10 +91,8 @@ export const fetchRange = async (
 ): Promise<Fetched> => {
   const { endpoint, logs, last, before } = await chain.logs(range)
   const sorted = sort(chain, endpoint, { logs, from: range.from, last })
-  const settled = range.head.timestamp - SETTLED_SECONDS
-  const isSettled = trusts === 'settled ranges' && last.timestamp <= settled
-  const newest = isSettled || trusts === 'settled logs' ? min(last.timestamp, settled) : null
-  const known = newest === null ? new Map<bigint, Block>() : blocksOf(logs, before, newest)
+  const isSettled = trusts === 'settled ranges' && last.timestamp <= range.head.timestamp - SETTLED_SECONDS
+  const known = isSettled || trusts === 'all' ? blocksOf(logs, before, last) : new Map<bigint, Block>()
   const headers = await headersOf(chain, sorted.ledger, last, known)
   return { before, block: last, ...datedBy(sorted, headers), endpoint, complete: null }
 }
@@ -150,10 +146,10 @@ const BATCH = 99
 const SETTLED_SECONDS = 120n
 
 /** The blocks of logs whose node adds the block time. A time outside that of the range is not trusted. */
-const blocksOf = (logs: readonly RawLog[], before: Block | null, newest: bigint): ReadonlyMap<bigint, Block> => {
+const blocksOf = (logs: readonly RawLog[], before: Block | null, last: Block): ReadonlyMap<bigint, Block> => {
   const blocks = new Map<bigint, Block>()
   for (const { blockNumber: number, blockHash: hash, blockTimestamp: timestamp } of logs) {
-    if (timestamp === null || timestamp > newest || timestamp < (before?.timestamp ?? 0n)) continue
+    if (timestamp === null || timestamp > last.timestamp || timestamp < (before?.timestamp ?? 0n)) continue
     if (!blocks.has(number)) blocks.set(number, { number, hash, timestamp })
   }
   return blocks
