@@ -1,7 +1,9 @@
 import type { Chain } from '../chain/chain.ts'
 import { viewCall } from '../chain/rpc/requests.ts'
+import type { Outcome } from '../chain/rpc/transport.ts'
 import type { StoredBlock } from '../db/stored.ts'
-import type { Entity } from '../protocol/entities.ts'
+import { sleep } from '../lib/lifecycle.ts'
+import type { Entity, Identity } from '../protocol/entities.ts'
 import { exists, noneExists, recordCall } from './reading/existence.ts'
 
 /** How many endpoints have to agree before one is believed: two, or the only one that is configured (decision 10). */
@@ -31,17 +33,49 @@ export const unanimous = <T>(
 }
 
 /**
- * Whether a block's state has an entity, by most of the endpoints that have the block: one that invents records would add
- * rows without end. Penalizes the others; false, without a penalty, when the endpoints are divided equally. Throws
- * `service_unavailable` when no endpoint answers.
+ * How often, and for how long, endpoints that do not have a block are asked about it again, in milliseconds: one that is
+ * further behind counts as lagging, and is not asked.
  */
-export const isAgreed = async (chain: Chain, block: Pick<StoredBlock, 'hash'>, entity: Entity): Promise<boolean> => {
+export const LATE = { pauseMs: 200, ms: 5_000 }
+
+/** The endpoints that have an entity in the state of a block, that deny it, and that do not have the block. */
+const ask = async (chain: Chain, block: Pick<StoredBlock, 'hash'>, entity: Entity) => {
   const record = viewCall(chain.deployment.diamond, recordCall(entity), { blockHash: block.hash })
   const answers = await chain.queryAllEndpoints({ record })
-  const having = answers.filter(({ outcomes }) => exists(outcomes.record))
-  const lacking = answers.filter(({ outcomes }) => noneExists([outcomes.record]))
+  const those = (is: (outcome: Outcome<Identity>) => boolean): number[] =>
+    answers.flatMap(({ endpoint, outcomes }) => (is(outcomes.record) ? [endpoint] : []))
+  return {
+    having: those(exists),
+    denying: those((outcome) => noneExists([outcome])),
+    without: those((outcome) => !outcome.ok && outcome.error.fault.kind === 'missing'),
+  }
+}
+
+/**
+ * Why a row that was read from the state of a block is not to be written, as a sentence; null when more endpoints have
+ * it than do not. Those without the block are waited for, and count as not having the row afterwards: an endpoint that
+ * invents rows may have each block first. The only endpoint that answers is believed. Penalizes the minority. Throws
+ * `service_unavailable` when no endpoint answers.
+ */
+export const disagreement = async (
+  chain: Chain,
+  block: Pick<StoredBlock, 'number' | 'hash'>,
+  entity: Entity,
+  { now, late = LATE }: { readonly now: () => number; readonly late?: typeof LATE | undefined },
+): Promise<string | null> => {
+  const name = `${entity.kind} ${entity.id}`
+  const until = now() + late.ms
+  let { having, denying, without } = await ask(chain, block, entity)
+  const isCertain = (): boolean => having.length >= quorum(chain) && having.length > denying.length
+  while (without.length > 0 && !isCertain() && now() < until) {
+    await sleep(late.pauseMs)
+    ;({ having, denying, without } = await ask(chain, block, entity))
+  }
+  const lacking = isCertain() ? denying : [...denying, ...without]
   const contradicted = having.length > lacking.length ? lacking : having.length < lacking.length ? having : []
-  for (const { endpoint } of contradicted)
-    chain.penalize(endpoint, `other nodes contradict it about ${entity.kind} ${entity.id}`)
-  return having.length > lacking.length
+  for (const endpoint of contradicted) chain.penalize(endpoint, `other nodes contradict it about ${name}`)
+  if (having.length > lacking.length) return null
+  return denying.length > 0
+    ? `nodes disagree about ${name}`
+    : `no second node has block ${block.number}, which shows ${name}`
 }

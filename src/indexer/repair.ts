@@ -7,7 +7,7 @@ import type { Database } from '../db/pool.ts'
 import type { Logger } from '../lib/observe/log.ts'
 import type { RawLog } from '../protocol/abi/packed-log.ts'
 import { type Entity, kinds } from '../protocol/entities.ts'
-import { isAgreed, quorum, SINGLE_ANSWER_MS, type Since, sinceThen } from './agreement.ts'
+import { disagreement, type LATE, quorum, SINGLE_ANSWER_MS, type Since, sinceThen } from './agreement.ts'
 import { firstExisting } from './reading/existence.ts'
 import { absentWith, beforeFirst, DuplicateRow, findGap, MissingRow, WrongRow } from './reading/gaps.ts'
 import { decode, type Range } from './reading/range.ts'
@@ -52,8 +52,10 @@ export const createRepair = (deps: {
   readonly now: () => number
   /** `WAIT` unless given. */
   readonly wait?: typeof WAIT | undefined
+  /** `LATE` unless given. */
+  readonly late?: typeof LATE | undefined
 }) => {
-  const { chain, database, log, now, wait = WAIT } = deps
+  const { chain, database, log, now, wait = WAIT, late } = deps
   const { chainId, deployment } = chain
   /**
    * The missing row, since when rows are missing and in how many answers: a node may leave out another row each time.
@@ -123,23 +125,23 @@ export const createRepair = (deps: {
   }
 
   /**
-   * Throws MissingRow unless endpoints agree (`isAgreed`) that the last row of each kind, and so all of these rows, exist
-   * at a block. The only endpoint is not asked again: it read them.
+   * Throws MissingRow unless endpoints agree (`disagreement`) that the last row of each kind, and so all of these rows,
+   * exist at a block. The only endpoint is not asked again: it read them.
    */
-  const confirm = async (block: Pick<Block, 'hash'>, facts: readonly DatedFact[]): Promise<void> => {
+  const confirm = async (block: Pick<Block, 'number' | 'hash'>, facts: readonly DatedFact[]): Promise<void> => {
     contradiction = null
     if (quorum(chain) === 1) return
     for (const kind of kinds) {
       const fact = facts.findLast((it) => it.kind === kind)
-      if (fact === undefined || (await isAgreed(chain, block, fact))) continue
-      contradiction = `nodes disagree about ${nameOf(fact)}`
-      throw new MissingRow(fact, 'nodes disagree whether it exists')
+      if (fact === undefined) continue
+      contradiction = await disagreement(chain, block, fact, { now, late })
+      if (contradiction !== null) throw new MissingRow(fact, contradiction)
     }
   }
 
   /**
    * Reads the missing rows from the chain's state. Each is dated by the next row that has a log, because it was created
-   * no later.
+   * no later; that log also confirms them.
    */
   const readRecords = async ({ kind, id }: Entity, { range, head }: Closing, facts: readonly DatedFact[]) => {
     const next = facts.filter((fact) => fact.kind === kind && fact.id > id).sort((a, b) => (a.id < b.id ? -1 : 1))[0]
@@ -147,7 +149,7 @@ export const createRepair = (deps: {
     const entities = Array.from({ length: many }, (_, at) => ({ kind, id: id + BigInt(at) }))
     const block = next === undefined ? range.block : head
     const found = await readEntities(chain, block, entities)
-    await confirm(block, found)
+    if (next === undefined) await confirm(block, found)
     const createdBy = next ?? {
       blockNumber: range.block.number,
       blockHash: range.block.hash,

@@ -98,7 +98,6 @@ test('near the head each block is read, whatever the block times in its logs', a
 test.each([
   ['settled ranges', 120, [[HEAD - 100, HEAD - 130, HEAD - 120]]],
   ['all', 120, []],
-  ['all', 119, []],
   ['none', 120, [[HEAD - 100, HEAD - 130, HEAD - 120]]],
 ] as const)(
   'with trust in %s and a log %i s behind the head, these blocks of a range near it are read: %j',

@@ -257,23 +257,44 @@ test('a row whose log is missing is read from the only endpoint, which is not as
   expect(queryAllEndpoints).not.toHaveBeenCalled()
 })
 
-test('a row whose log is missing and of which two endpoints disagree is not read, and the problem is named', async () => {
-  fake.create('position', 1, 2, 3)
-  hide(2, 3)
-  await wait()
-  const { queryAllEndpoints, status } = fake.chain
-  const lacks = { ok: false, error: new NodeError({ code: 3, message: 'execution reverted' }) }
-  const query: typeof queryAllEndpoints = async (batch) => [
-    ...(await queryAllEndpoints(batch)),
-    { endpoint: 1, outcomes: { record: lacks } as never },
-  ]
-  const endpoints = [...status().endpoints, ...status().endpoints]
-  Object.assign(fake.chain, { queryAllEndpoints: query, status: () => ({ ...status(), endpoints }) })
-  await expect(complete()).rejects.toThrow('position 3 is missing: nodes disagree whether it exists')
-  expect(repair.problem()).toBe('nodes disagree about position 3')
-  Object.assign(fake.chain, { queryAllEndpoints })
-  expect(idsOf((await complete()).facts)).toEqual([1, 2, 3])
-  expect(repair.problem()).toBeNull()
+describe('of two endpoints, one may deny every row', () => {
+  let denies: boolean
+  let asked: number
+  beforeEach(() => {
+    denies = true
+    asked = 0
+    const { queryAllEndpoints, status } = fake.chain
+    const lacks = { ok: false, error: new NodeError({ code: 3, message: 'execution reverted' }) }
+    const query: typeof queryAllEndpoints = async (batch) => {
+      asked += 1
+      const [own] = await queryAllEndpoints(batch)
+      if (own === undefined) throw new Error('the endpoint answers')
+      return [own, { ...own, endpoint: 1, ...(denies && { outcomes: { record: lacks } as never }) }]
+    }
+    const endpoints = [...status().endpoints, ...status().endpoints]
+    Object.assign(fake.chain, { queryAllEndpoints: query, status: () => ({ ...status(), endpoints }) })
+  })
+
+  test('a row without a log after it is not read while nodes disagree, and the problem is named', async () => {
+    fake.create('position', 1, 2, 3)
+    hide(2, 3)
+    await wait()
+    await expect(complete()).rejects.toThrow('position 3 is missing: nodes disagree about position 3')
+    expect(repair.problem()).toBe('nodes disagree about position 3')
+    await repair.confirm(fake.head(), [])
+    expect(repair.problem()).toMatch(/^position 2 is missing since /)
+    denies = false
+    expect(idsOf((await complete()).facts)).toEqual([1, 2, 3])
+    expect(repair.problem()).toBeNull()
+  })
+
+  test('rows before one with a log are read, because its log confirms them', async () => {
+    fake.create('position', 1, 2, 3)
+    hide(1, 2)
+    await wait()
+    expect(idsOf((await complete()).facts).sort()).toEqual([1, 2, 3])
+    expect(asked).toBe(0)
+  })
 })
 
 describe('a log of a row that the index has from an earlier block', () => {

@@ -5,6 +5,7 @@ import { changesAfter, newestChange } from '../../src/db/changes/changes.ts'
 import type { Lease } from '../../src/db/index/work/lease.ts'
 import { readProgress } from '../../src/db/index/work/progress.ts'
 import type { Database } from '../../src/db/pool.ts'
+import { recordCall } from '../../src/indexer/reading/existence.ts'
 import { createStep, type StepDeps } from '../../src/indexer/step.ts'
 import { createFakeChain, type FakeChain } from '../support/fake-log-chain.ts'
 import { CHAIN, leaseOf, openIndexDatabase, rowsOf } from '../support/index-writes.ts'
@@ -101,6 +102,29 @@ test('records of which two endpoints disagree are not written, and the problem i
   others = 'have'
   expect(await step()).toMatchObject({ problem: null, isWritten: true })
   expect((await progress()).last).toEqual({ event: 1n, deposit: null, position: 1n })
+})
+
+test('batches shrink while nodes disagree about their last row, so that the rows before it are written', async () => {
+  const { queryAllEndpoints, status } = fake.chain
+  const { data } = recordCall({ kind: 'position', id: 8n })
+  const lacks = { ok: false, error: new NodeError({ code: 3, message: 'execution reverted' }) }
+  const query: typeof queryAllEndpoints = async (batch) => {
+    const [own] = await queryAllEndpoints(batch)
+    if (own === undefined) throw new Error('the endpoint answers')
+    const isDenied = JSON.stringify(batch).includes(data)
+    return [own, { ...own, endpoint: 1, ...(isDenied && { outcomes: { record: lacks } as never }) }]
+  }
+  const endpoints = [...status().endpoints, ...status().endpoints]
+  Object.assign(fake.chain, { queryAllEndpoints: query, status: () => ({ ...status(), endpoints }) })
+  fake.create('position', ...ids(1, 8))
+  const step = open({ readBatches: { first: 4, max: 16, factor: 4 } })
+  const written: (bigint | null)[] = []
+  for (let at = 0; at < 4; at += 1) {
+    const { isWritten } = await step()
+    written.push(isWritten ? (await progress()).last.position : null)
+  }
+  expect(written).toEqual([3n, null, 7n, null])
+  expect(await step()).toMatchObject({ problem: 'nodes disagree about position 8' })
 })
 
 test('rows above the cursor are announced when the cursor passes them', async () => {

@@ -177,10 +177,16 @@ const comparePart = async ({ chain, database }: Deps, start: bigint, trusts: Tru
   }
 }
 
-/** As `comparePart`. Each difference is one from the blocks of the logs, too. */
+/** A comparison of a part, and a second one of a part that differs, from the blocks of the logs. Throws as `comparePart`. */
+const compareTwice = async (deps: Deps, start: bigint): Promise<readonly [ComparedPart, ComparedPart | null]> => {
+  const first = await comparePart(deps, start, 'all')
+  return [first, first.found.length === 0 ? null : await comparePart(deps, first.from, 'none')]
+}
+
+/** Compares the blocks from `start` on. The differences are those of the second comparison. Throws as `comparePart`. */
 export const compareLedger = async (deps: Deps, start: bigint): Promise<ComparedPart> => {
-  const part = await comparePart(deps, start, 'all')
-  return part.found.length === 0 ? part : comparePart(deps, part.from, 'none')
+  const [first, again] = await compareTwice(deps, start)
+  return again ?? first
 }
 
 /**
@@ -199,8 +205,7 @@ export const auditLedger = async ({ chain, database, log }: Deps & { readonly lo
     // After a rollback the position may be above the cursor.
     const isWithin = end !== null && position <= end.number
     const start = isWithin ? max(position, deployment.startBlock) : deployment.startBlock
-    const first = await comparePart({ chain, database }, start, 'all')
-    const again = first.found.length === 0 ? null : await comparePart({ chain, database }, first.from, 'none')
+    const [first, again] = await compareTwice({ chain, database }, start)
     const confirmed = new Set(again?.differences)
     const found = first.found.filter(({ text }) => confirmed.has(text))
     const repairable = new Map(found.flatMap(({ row }) => (row === null ? [] : [[keyOf(row), row] as const])))

@@ -10,8 +10,8 @@ import { createWorkers, type IndexWorker } from '../workers.ts'
 const COMMIT_WITHIN_MS = 2_000
 const PATIENCE_MS = 45_000
 
-/** The number of consecutive seeds that share a phase and run concurrently. */
-const AT_ONCE = 5
+/** The number of consecutive seeds that share a phase and run concurrently: more would wait for one another's cores. */
+const AT_ONCE = 2
 
 /** Blocks of the backlog. The node answers narrow ranges only, so that a kill falls between two of them. */
 const BACKLOG = 60

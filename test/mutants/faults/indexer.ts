@@ -289,7 +289,8 @@ export const indexerFaults: Faults = {
       ['now() - single.since >= SINGLE_ANSWER_MS', 'now() - single.since > SINGLE_ANSWER_MS'],
       ["if (!isWaiting) chain.penalize(endpoint, 'it returned", "void (endpoint, 'it returned"],
       ['trusted.length >= quorum(chain)', 'trusted.length >= 1'],
-      ['    await confirm(block, found)\n', ''],
+      ['    if (next === undefined) await confirm(block, found)\n', ''],
+      ['if (next === undefined) await confirm(', 'await confirm('],
       ['    contradiction = null\n    if (quorum', '    if (quorum'],
       ['    if (quorum(chain) === 1) return\n', ''],
       ['quorum(chain) === 1', 'quorum(chain) === 2'],
@@ -385,7 +386,9 @@ export const indexerFaults: Faults = {
   'src/indexer/step.ts': {
     tests: ['test/indexer/step.service.test.ts', 'test/indexer/step-by-ids.service.test.ts'],
     faults: [
-      ['    await repair.confirm(block, facts)\n', ''],
+      ['await repair.confirm(block, facts).catch(', 'await Promise.resolve().catch('],
+      ['readBatch = Math.max(Math.floor(readBatch / readBatches.factor), FEWEST_READ)\n', ''],
+      ['Math.floor(readBatch / readBatches.factor), FEWEST_READ)', 'Math.floor(readBatch / readBatches.factor), 1)'],
       ['(anchor?.number ?? -1n) > (cursor?.number ?? -1n)', '(anchor?.number ?? -1n) >= (cursor?.number ?? -1n)'],
       ['const PROVE_EVERY_MS = 10_000', 'const PROVE_EVERY_MS = 9_999'],
       ['const ANCHOR_EVERY_MS = 1_000', 'const ANCHOR_EVERY_MS = 1_001'],

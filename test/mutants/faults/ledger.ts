@@ -75,7 +75,7 @@ export const ledgerFaults: Faults = {
       ['next: first.next ?? 0n', 'next: first.next ?? first.from'],
       ['return first.next !== null', 'return true'],
       ["first.from, 'none')", "first.from, 'all')"],
-      ['part.found.length === 0', 'part.found.length >= 0'],
+      ['first.found.length === 0', 'first.found.length >= 0'],
       ['upTo === cursor.number ? range.block : await', 'upTo === cursor.number - 1n ? range.block : await'],
       ['blockNumber < gap.from || blockNumber > gap.to', 'blockNumber < gap.from || blockNumber >= gap.to'],
     ],
