@@ -20,10 +20,6 @@ export const createWorkers = (open: (seed: number) => Promise<IndexWorker>) => {
           return taken
         }),
       ),
-    /** Another worker continues the index of a slot. */
-    replace(at: number, next: IndexWorker): void {
-      slots[at] = next
-    },
     async drop(at: number): Promise<void> {
       const dropped = slots[at]
       slots[at] = undefined

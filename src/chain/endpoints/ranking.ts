@@ -15,7 +15,10 @@ export type Rank = (typeof ranks)[number]
 export const isCurrent = (rank: string): boolean => rank === 'ok' || rank === 'incomplete logs'
 
 /** Seconds of chain time that an endpoint may be behind another one without being ranked below it. */
-const LAG_SECONDS = 5n
+const LAG_SECONDS = 3n
+
+/** Seconds of chain time within which the heads of nodes are that follow the same chain. */
+const NEAR_SECONDS = 5n
 
 /**
  * Whether a block's time (Unix seconds) is so far behind another one that its node may have stopped. The part of the
@@ -23,7 +26,7 @@ const LAG_SECONDS = 5n
  */
 export const isStopped = (time: bigint, other: bigint, now: number): boolean => {
   const clock = BigInt(Math.floor(now / 1_000))
-  return (time > clock ? other : min(other, clock)) - time > LAG_SECONDS
+  return (time > clock ? other : min(other, clock)) - time > NEAR_SECONDS
 }
 
 /** Seconds that a block's time may be ahead of our clock. */
@@ -36,7 +39,7 @@ const AHEAD_SECONDS = 15n
  */
 export const isImplausibleHead = (time: bigint, others: readonly bigint[], now: number): boolean => {
   const latest = BigInt(Math.floor(now / 1_000)) + AHEAD_SECONDS
-  return time > latest && others.some((it) => it <= latest) && !others.some((it) => time - it <= LAG_SECONDS)
+  return time > latest && others.some((it) => it <= latest) && !others.some((it) => time - it <= NEAR_SECONDS)
 }
 
 const timesOf = ({ head }: EndpointState): bigint[] => (head === null ? [] : [head.timestamp])

@@ -11,7 +11,7 @@ import { describe, isExact, isFalse } from '../verifier.ts'
 import { createWorkers, type IndexWorker } from '../workers.ts'
 
 /** Concurrent indexes: few enough that two processors are not saturated. */
-const AT_ONCE = 5
+const AT_ONCE = 2
 
 const COMPARE_EVERY_MS = 200
 

@@ -695,14 +695,14 @@ export const clientFaults: Faults = {
   'src/chain/endpoints/ranking.ts': {
     tests: ['test/chain/ranking.test.ts', 'test/indexer/dispute.test.ts'],
     faults: [
-      ['- time > LAG_SECONDS', '- time >= LAG_SECONDS'],
+      ['- time > NEAR_SECONDS', '- time >= NEAR_SECONDS'],
       ['time > clock ? other : min(other, clock)', 'other'],
       ['time > clock ? other : min(other, clock)', 'min(other, clock)'],
       ["rank === 'ok' || rank === 'incomplete logs'", "rank === 'ok'"],
       ['timestamp - head.timestamp > LAG_SECONDS', 'timestamp - head.timestamp >= LAG_SECONDS'],
       ['seenAt <= head.seenAt', 'seenAt < head.seenAt'],
       ['[other.head, ...other.earlier]', '[other.head]'],
-      ['time - it <= LAG_SECONDS', 'time - it < LAG_SECONDS'],
+      ['time - it <= NEAR_SECONDS', 'time - it < NEAR_SECONDS'],
       ['other !== state && isBehind', 'isBehind'],
       ["chain === 'right' && penaltyAt(penalty, now) === null", "chain === 'right'"],
       ["chain === 'right' && penaltyAt(penalty, now) === null", 'penaltyAt(penalty, now) === null'],
