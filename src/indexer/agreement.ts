@@ -1,5 +1,6 @@
 import type { Chain } from '../chain/chain.ts'
-import { viewCall } from '../chain/rpc/requests.ts'
+import { isStopped, LAG_SECONDS } from '../chain/endpoints/ranking.ts'
+import { type Block, getBlock, viewCall } from '../chain/rpc/requests.ts'
 import type { Outcome } from '../chain/rpc/transport.ts'
 import type { StoredBlock } from '../db/stored.ts'
 import { sleep } from '../lib/lifecycle.ts'
@@ -33,49 +34,79 @@ export const unanimous = <T>(
 }
 
 /**
- * How often, and for how long, endpoints that do not have a block are asked about it again, in milliseconds: one that is
- * further behind counts as lagging, and is not asked.
+ * How often, and for how long, endpoints that are below a block are asked again, in milliseconds. By then those that do
+ * not lag have it.
  */
-export const LATE = { pauseMs: 200, ms: 5_000 }
+const LATE = { pauseMs: 200, ms: 4_000 }
 
-/** The endpoints that have an entity in the state of a block, that deny it, and that do not have the block. */
-const ask = async (chain: Chain, block: Pick<StoredBlock, 'hash'>, entity: Entity) => {
-  const record = viewCall(chain.deployment.diamond, recordCall(entity), { blockHash: block.hash })
-  const answers = await chain.queryAllEndpoints({ record })
-  const those = (is: (outcome: Outcome<Identity>) => boolean): number[] =>
-    answers.flatMap(({ endpoint, outcomes }) => (is(outcomes.record) ? [endpoint] : []))
-  return {
-    having: those(exists),
-    denying: those((outcome) => noneExists([outcome])),
-    without: those((outcome) => !outcome.ok && outcome.error.fault.kind === 'missing'),
-  }
+type At = Pick<StoredBlock, 'number' | 'hash' | 'timestamp'>
+
+const requestsOf = (chain: Chain, block: At, entity: Entity) => {
+  const of = (at: Parameters<typeof viewCall>[2]) => viewCall(chain.deployment.diamond, recordCall(entity), at)
+  return { record: of({ blockHash: block.hash }), newest: of('latest'), head: getBlock('latest') }
 }
 
+/** What an endpoint answers about an entity in the state of a block; `late` when it does not have the block yet. */
+type Answer = 'has' | 'denies' | 'late'
+
+type Outcomes = {
+  readonly record: Outcome<Identity>
+  readonly newest: Outcome<Identity>
+  readonly head: Outcome<Block | null>
+}
+
+/** Null for an endpoint that refuses to answer, or that lags. */
+const answerOf = ({ timestamp }: At, { record, newest, head }: Outcomes): Answer | null => {
+  if (exists(record)) return 'has'
+  if (noneExists([record])) return 'denies'
+  if (record.ok || record.error.fault.kind !== 'missing') return null
+  if (exists(newest)) return 'has'
+  const isLagging =
+    head.ok && head.value !== null && isStopped(head.value.timestamp, timestamp, Date.now(), LAG_SECONDS)
+  return isLagging ? null : 'late'
+}
+
+/** Why a row is not to be written, as a sentence, and whether an endpoint denies it. */
+export type Disagreement = { readonly text: string; readonly isDenied: boolean }
+
 /**
- * Why a row that was read from the state of a block is not to be written, as a sentence; null when more endpoints have
- * it than do not. Those without the block are waited for, and count as not having the row afterwards: an endpoint that
- * invents rows may have each block first. The only endpoint that answers is believed. Penalizes the minority. Throws
- * `service_unavailable` when no endpoint answers.
+ * Why an entity that was read from the state of a block is not to be believed; null when more endpoints have it than do
+ * not. Those without the block count by their newest state; where it lacks the entity they are waited for, unless they lag, and
+ * then count as not having it: an endpoint that invents records may have each block first. The only endpoint that answers is believed. Penalizes the
+ * minority. Throws `service_unavailable` when no endpoint answers.
  */
 export const disagreement = async (
   chain: Chain,
-  block: Pick<StoredBlock, 'number' | 'hash'>,
+  block: At,
   entity: Entity,
-  { now, late = LATE }: { readonly now: () => number; readonly late?: typeof LATE | undefined },
-): Promise<string | null> => {
+  { now, late = LATE }: { readonly now: () => number; readonly late?: typeof LATE },
+): Promise<Disagreement | null> => {
   const name = `${entity.kind} ${entity.id}`
-  const until = now() + late.ms
-  let { having, denying, without } = await ask(chain, block, entity)
-  const isCertain = (): boolean => having.length >= quorum(chain) && having.length > denying.length
-  while (without.length > 0 && !isCertain() && now() < until) {
-    await sleep(late.pauseMs)
-    ;({ having, denying, without } = await ask(chain, block, entity))
+  const requests = requestsOf(chain, block, entity)
+  // An endpoint that stops answering keeps its last answer.
+  const answers = new Map<number, Answer>()
+  const those = (...wanted: readonly Answer[]): number[] =>
+    [...answers].flatMap(([endpoint, answer]) => (wanted.includes(answer) ? [endpoint] : []))
+  const isWaiting = (): boolean => {
+    const having = those('has').length
+    const isCertain = having >= quorum(chain) && having > those('denies').length
+    return having > 0 && those('late').length > 0 && !isCertain
   }
-  const lacking = isCertain() ? denying : [...denying, ...without]
-  const contradicted = having.length > lacking.length ? lacking : having.length < lacking.length ? having : []
+  for (const until = now() + late.ms; ; await sleep(late.pauseMs)) {
+    const all = await chain.queryAllEndpoints(requests, { lagging: true })
+    for (const { endpoint, outcomes } of all) {
+      const answer = answerOf(block, outcomes)
+      if (answer !== null) answers.set(endpoint, answer)
+    }
+    if (!isWaiting() || now() >= until) break
+  }
+  const having = those('has')
+  const lacking = isWaiting() ? those('denies', 'late') : those('denies')
+  const isBelieved = having.length > lacking.length
+  const contradicted = isBelieved ? lacking : having.length < lacking.length ? having : []
   for (const endpoint of contradicted) chain.penalize(endpoint, `other nodes contradict it about ${name}`)
-  if (having.length > lacking.length) return null
-  return denying.length > 0
-    ? `nodes disagree about ${name}`
-    : `no second node has block ${block.number}, which shows ${name}`
+  if (isBelieved) return null
+  if (those('denies').length > 0) return { text: `nodes disagree about ${name}`, isDenied: true }
+  const few = having.length === 0 ? 'no node' : 'no second node'
+  return { text: `${few} has block ${block.number}, which showed ${name}`, isDenied: false }
 }

@@ -4,13 +4,14 @@ import type { Outcome } from '../chain/rpc/transport.ts'
 import { factById, type LastIds } from '../db/index/work/progress.ts'
 import type { DatedFact } from '../db/index/write.ts'
 import type { Database } from '../db/pool.ts'
+import type { StoredBlock } from '../db/stored.ts'
 import type { Logger } from '../lib/observe/log.ts'
 import type { RawLog } from '../protocol/abi/packed-log.ts'
 import { type Entity, kinds } from '../protocol/entities.ts'
-import { disagreement, type LATE, quorum, SINGLE_ANSWER_MS, type Since, sinceThen } from './agreement.ts'
+import { disagreement, quorum, SINGLE_ANSWER_MS, type Since, sinceThen } from './agreement.ts'
 import { firstExisting } from './reading/existence.ts'
 import { absentWith, beforeFirst, DuplicateRow, findGap, MissingRow, WrongRow } from './reading/gaps.ts'
-import { decode, type Range } from './reading/range.ts'
+import { ChainMoved, decode, type Range } from './reading/range.ts'
 import { readEntities } from './reading/read-by-id.ts'
 
 /** A range and the state against which it is checked. */
@@ -52,10 +53,8 @@ export const createRepair = (deps: {
   readonly now: () => number
   /** `WAIT` unless given. */
   readonly wait?: typeof WAIT | undefined
-  /** `LATE` unless given. */
-  readonly late?: typeof LATE | undefined
 }) => {
-  const { chain, database, log, now, wait = WAIT, late } = deps
+  const { chain, database, log, now, wait = WAIT } = deps
   const { chainId, deployment } = chain
   /**
    * The missing row, since when rows are missing and in how many answers: a node may leave out another row each time.
@@ -125,23 +124,25 @@ export const createRepair = (deps: {
   }
 
   /**
-   * Throws MissingRow unless endpoints agree (`disagreement`) that the last row of each kind, and so all of these rows,
-   * exist at a block. The only endpoint is not asked again: it read them.
+   * Throws unless endpoints agree (`disagreement`) that the last row of each kind, and so all of these rows, exist at a
+   * block: MissingRow when one denies it, ChainMoved when only one has the block. The only endpoint is not asked again: it
+   * read them.
    */
-  const confirm = async (block: Pick<Block, 'number' | 'hash'>, facts: readonly DatedFact[]): Promise<void> => {
+  const confirm = async (block: StoredBlock, facts: readonly DatedFact[]): Promise<void> => {
     contradiction = null
     if (quorum(chain) === 1) return
     for (const kind of kinds) {
       const fact = facts.findLast((it) => it.kind === kind)
-      if (fact === undefined) continue
-      contradiction = await disagreement(chain, block, fact, { now, late })
-      if (contradiction !== null) throw new MissingRow(fact, contradiction)
+      const found = fact === undefined ? null : await disagreement(chain, block, fact, { now })
+      if (fact === undefined || found === null) continue
+      contradiction = found.text
+      throw found.isDenied ? new MissingRow(fact, found.text) : new ChainMoved(found.text)
     }
   }
 
   /**
    * Reads the missing rows from the chain's state. Each is dated by the next row that has a log, because it was created
-   * no later; that log also confirms them.
+   * no later.
    */
   const readRecords = async ({ kind, id }: Entity, { range, head }: Closing, facts: readonly DatedFact[]) => {
     const next = facts.filter((fact) => fact.kind === kind && fact.id > id).sort((a, b) => (a.id < b.id ? -1 : 1))[0]
@@ -149,7 +150,7 @@ export const createRepair = (deps: {
     const entities = Array.from({ length: many }, (_, at) => ({ kind, id: id + BigInt(at) }))
     const block = next === undefined ? range.block : head
     const found = await readEntities(chain, block, entities)
-    if (next === undefined) await confirm(block, found)
+    await confirm(block, found)
     const createdBy = next ?? {
       blockNumber: range.block.number,
       blockHash: range.block.hash,

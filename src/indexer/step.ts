@@ -36,8 +36,6 @@ export type StepDeps = {
   readonly anchorEveryMs?: number
   /** How long the log of a missing row is waited for; see `createRepair`. */
   readonly wait?: Parameters<typeof createRepair>[0]['wait']
-  /** How long endpoints that do not have a block are waited for; see `createRepair`. */
-  readonly late?: Parameters<typeof createRepair>[0]['late']
   /** A monotonic clock, in milliseconds. */
   readonly now?: () => number
 }
@@ -107,9 +105,6 @@ const PROTOCOL_EVERY_MS = 5_000
 /** The number of entities of each kind that are read by id at once. It grows by a factor while there are more. */
 const READ_BATCH = { first: 8, max: 2_048, factor: 4 }
 
-/** The fewest: a deployment's first id may be 0 or 1. */
-const FEWEST_READ = 2
-
 const later = (a: BlockId, b: BlockId): BlockId => (b.number > a.number ? b : a)
 
 /** The newest block of logs. */
@@ -134,7 +129,7 @@ export const createStep = (deps: StepDeps) => {
   const { chainId, deployment } = chain
   const commits = createCommits({ chainId, database, leaseTtlMs })
   const ranges = createRangePrefetcher({ chain })
-  const repair = createRepair({ chain, database, log, now, wait: deps.wait, late: deps.late })
+  const repair = createRepair({ chain, database, log, now, wait: deps.wait })
   const dispute = createDispute({ chain, log })
   const { proveEveryMs = PROVE_EVERY_MS, anchorEveryMs = ANCHOR_EVERY_MS } = deps
   const [proof, anchorCheck, finality, protocolRead] = [createDue(now), createDue(now), createDue(now), createDue(now)]
@@ -234,8 +229,8 @@ export const createStep = (deps: StepDeps) => {
     const { anchor, cursor, last: lastIds } = progress
     const { facts, complete } = await readOn(chain, block, lastIds, readBatch)
     await repair.confirm(block, facts).catch((fault) => {
-      // The last of these rows is not confirmed: fewer may be.
-      readBatch = Math.max(Math.floor(readBatch / readBatches.factor), FEWEST_READ)
+      // The last of these rows is denied: fewer may not be.
+      if (fault instanceof MissingRow) readBatch = Math.max(Math.floor(readBatch / readBatches.factor), 1)
       throw fault
     })
     readBatch = complete ? readBatches.first : Math.min(readBatch * readBatches.factor, readBatches.max)

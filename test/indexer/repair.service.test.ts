@@ -6,7 +6,7 @@ import type { Outcome } from '../../src/chain/rpc/transport.ts'
 import type { LastIds } from '../../src/db/index/work/progress.ts'
 import type { Database } from '../../src/db/pool.ts'
 import { DuplicateRow, MissingRow, WrongRow } from '../../src/indexer/reading/gaps.ts'
-import { fetchRange } from '../../src/indexer/reading/range.ts'
+import { ChainMoved, fetchRange } from '../../src/indexer/reading/range.ts'
 import { createRepair } from '../../src/indexer/repair.ts'
 import type { RawLog } from '../../src/protocol/abi/packed-log.ts'
 import { createFakeChain, type FakeChain, jsonLog } from '../support/fake-log-chain.ts'
@@ -259,17 +259,25 @@ test('a row whose log is missing is read from the only endpoint, which is not as
 
 describe('of two endpoints, one may deny every row', () => {
   let denies: boolean
+  let error: NodeError
   let asked: number
   beforeEach(() => {
     denies = true
     asked = 0
     const { queryAllEndpoints, status } = fake.chain
-    const lacks = { ok: false, error: new NodeError({ code: 3, message: 'execution reverted' }) }
+    error = new NodeError({ code: 3, message: 'execution reverted' })
     const query: typeof queryAllEndpoints = async (batch) => {
       asked += 1
       const [own] = await queryAllEndpoints(batch)
       if (own === undefined) throw new Error('the endpoint answers')
-      return [own, { ...own, endpoint: 1, ...(denies && { outcomes: { record: lacks } as never }) }]
+      return [
+        own,
+        {
+          ...own,
+          endpoint: 1,
+          ...(denies && { outcomes: { ...own.outcomes, record: { ok: false, error } } as never }),
+        },
+      ]
     }
     const endpoints = [...status().endpoints, ...status().endpoints]
     Object.assign(fake.chain, { queryAllEndpoints: query, status: () => ({ ...status(), endpoints }) })
@@ -288,12 +296,22 @@ describe('of two endpoints, one may deny every row', () => {
     expect(repair.problem()).toBeNull()
   })
 
-  test('rows before one with a log are read, because its log confirms them', async () => {
+  test('a row before one with a log is not read either: the log may be invented', async () => {
     fake.create('position', 1, 2, 3)
     hide(1, 2)
     await wait()
-    expect(idsOf((await complete()).facts).sort()).toEqual([1, 2, 3])
-    expect(asked).toBe(0)
+    await expect(complete()).rejects.toThrow('position 2 is missing: nodes disagree about position 2')
+  })
+
+  test('the answers belong to more than one chain while only one endpoint has the block', async () => {
+    error = new NodeError({ code: -32_000, message: 'header not found' })
+    fake.create('position', 1)
+    const { facts } = await fetchRange(fake.chain, { from: 0n, upTo: 1n, head: fake.head() })
+    const confirmed = repair.confirm(fake.head(), facts)
+    await vi.waitFor(() => expect(asked).toBeGreaterThan(0))
+    clock.now += 6_000
+    await expect(confirmed).rejects.toBeInstanceOf(ChainMoved)
+    expect(repair.problem()).toBe('no second node has block 1, which showed position 1')
   })
 })
 

@@ -170,6 +170,7 @@ export const createFakeChain = ({ startBlock = 0n } = {}) => {
     }
     if (method === 'eth_chainId') return numberToHex(deployment.chainId)
     if (request.view !== undefined) return view(request.view.data, request.view.blockHash)
+    if (method === 'eth_call') return view((first as { readonly data: Hex }).data, head().hash)
     const block = named(first)
     return block && { ...block, number: numberToHex(block.number), timestamp: numberToHex(block.timestamp) }
   }

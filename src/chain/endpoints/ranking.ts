@@ -15,18 +15,18 @@ export type Rank = (typeof ranks)[number]
 export const isCurrent = (rank: string): boolean => rank === 'ok' || rank === 'incomplete logs'
 
 /** Seconds of chain time that an endpoint may be behind another one without being ranked below it. */
-const LAG_SECONDS = 3n
+export const LAG_SECONDS = 3n
 
 /** Seconds of chain time within which the heads of nodes are that follow the same chain. */
 const NEAR_SECONDS = 5n
 
 /**
- * Whether a block's time (Unix seconds) is so far behind another one that its node may have stopped. The part of the
+ * Whether a block's time (Unix seconds) is so many seconds behind another one that its node may have stopped. The part of the
  * other one that is ahead of the clock shows nothing, unless the chain's own time is ahead of it.
  */
-export const isStopped = (time: bigint, other: bigint, now: number): boolean => {
+export const isStopped = (time: bigint, other: bigint, now: number, seconds = NEAR_SECONDS): boolean => {
   const clock = BigInt(Math.floor(now / 1_000))
-  return (time > clock ? other : min(other, clock)) - time > NEAR_SECONDS
+  return (time > clock ? other : min(other, clock)) - time > seconds
 }
 
 /** Seconds that a block's time may be ahead of our clock. */

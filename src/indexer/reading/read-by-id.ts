@@ -53,16 +53,15 @@ export const readEntities = async (
 /** The facts after the last ids; `complete` when no further entity exists at the block. */
 export type Continuation = { readonly facts: readonly DatedFact[]; readonly complete: boolean }
 
-/**
- * Reads the entities after the last ids at a block, at most `most` (at least two) of each kind. Throws as
- * `Chain.readAt` does.
- */
+/** Reads the entities after the last ids at a block, at most `most` of each kind. Throws as `Chain.readAt` does. */
 export const readOn = async (chain: Chain, block: StoredBlock, last: LastIds, most: number): Promise<Continuation> => {
   const continued = await Promise.all(
     kinds.map(async (kind) => {
       const before = last[kind]
       const from = before === null ? 0n : before + 1n
-      const asked = Array.from({ length: most }, (_, at) => ({ kind, id: from + BigInt(at) }))
+      // The first id of a deployment may be 0 or 1.
+      const length = before === null ? Math.max(most, 2) : most
+      const asked = Array.from({ length }, (_, at) => ({ kind, id: from + BigInt(at) }))
       const facts = await readEntities(chain, block, asked)
       // Entities after the first id that does not exist were answered from another state. They are read again.
       const begins = facts[0]?.id === 1n && before === null ? 1n : from

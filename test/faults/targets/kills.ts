@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errorText } from '../../../src/lib/errors.ts'
-import { createRandom } from '../../../src/sandbox/story/random.ts'
+import { createRandom, type Random } from '../../../src/sandbox/story/random.ts'
 import type { Rule } from '../proxy.ts'
 import { type Index, openIndex } from '../rig.ts'
 import { type Failure, quantile, seconds, type Target } from '../target.ts'
@@ -28,11 +28,10 @@ const during = async (traffic: Traffic, work: () => Promise<unknown>): Promise<n
 }
 
 /** Brings the worker into the phase in which it is killed; `kill` resolves when it is dead. */
-type Phase = (traffic: Traffic, index: Index, seed: number, kill: () => Promise<unknown>) => Promise<unknown>
+type Phase = (traffic: Traffic, index: Index, random: Random, kill: () => Promise<unknown>) => Promise<unknown>
 
 const phases = {
-  async rollback(traffic, index, seed, kill) {
-    const random = createRandom(seed)
+  async rollback(traffic, index, random, kill) {
     const depth = random.int(2, 24)
     await traffic.mine(2)
     const replace = await traffic.fork()
@@ -43,7 +42,7 @@ const phases = {
     await replace().finally(() => index.proxy.release())
     await kill()
   },
-  async backfill(traffic, { proxy, commits }, _seed, kill) {
+  async backfill(traffic, { proxy, commits }, _random, kill) {
     proxy.set([{ fault: 'drop' }])
     for (let at = 0; at < BACKLOG; at += 1) await traffic.mine(at % 2)
     const back = Date.now()
@@ -51,7 +50,7 @@ const phases = {
     await commits.first(back, undefined, PATIENCE_MS)
     await kill()
   },
-  tip: (traffic, _index, _seed, kill) => during(traffic, kill),
+  tip: (traffic, _index, _random, kill) => during(traffic, kill),
 } as const satisfies Record<string, Phase>
 
 const phaseNames = ['rollback', 'backfill', 'tip'] as const
@@ -89,8 +88,9 @@ export const kills: Target = {
       times[phase] += 1
       await index.untilExact(await traffic.mine(2), PATIENCE_MS)
       let killed = 0
-      await phases[phase](traffic, index, seed, async () => {
-        await sleep(createRandom(seed).int(0, phase === 'tip' ? 800 : 400))
+      const random = createRandom(seed)
+      await phases[phase](traffic, index, random, async () => {
+        await sleep(random.int(0, phase === 'tip' ? 800 : 400))
         killed = Date.now()
         await worker.kill()
       })
@@ -116,15 +116,15 @@ export const kills: Target = {
       return { index, worker: again }
     }
 
-    for (const seed of seeds) {
-      running ??= await open(seed)
-      const { index }: IndexWorker = running
-      running = await strike(seed, running).catch(async (fault) => {
+    for (const seed of seeds)
+      try {
+        running ??= await open(seed)
+        running = await strike(seed, running)
+      } catch (fault) {
         failures.push({ seed, what: errorText(fault) })
-        await index.close()
-        return null
-      })
-    }
+        await running?.index.close()
+        running = null
+      }
     await running?.index.close()
     const spread = (list: readonly number[]): string =>
       `${seconds(quantile(list, 0.5))} (p50), ${seconds(Math.max(0, ...list))} (worst)`

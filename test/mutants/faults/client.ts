@@ -695,7 +695,7 @@ export const clientFaults: Faults = {
   'src/chain/endpoints/ranking.ts': {
     tests: ['test/chain/ranking.test.ts', 'test/indexer/dispute.test.ts'],
     faults: [
-      ['- time > NEAR_SECONDS', '- time >= NEAR_SECONDS'],
+      ['- time > seconds', '- time >= seconds'],
       ['time > clock ? other : min(other, clock)', 'other'],
       ['time > clock ? other : min(other, clock)', 'min(other, clock)'],
       ["rank === 'ok' || rank === 'incomplete logs'", "rank === 'ok'"],
