@@ -25,6 +25,7 @@ describe('entities after the last ids', () => {
     ['none exists', [], 3, null, [], true],
     ['ids begin at 1', [1], 3, null, [1], true],
     ['ids begin at 0', [0, 1], 3, null, [0, 1], true],
+    ['ids begin at 1, and one of a kind is to be read', [1], 1, null, [1], false],
     ['the last of the batch exists', [1, 2], 3, null, [1, 2], false],
     ['the last but one exists', [1, 2], 4, null, [1, 2], true],
     ['some are known', ids(1, 6), 3, 4n, [5, 6], true],

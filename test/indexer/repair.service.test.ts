@@ -275,7 +275,9 @@ describe('of two endpoints, one may deny every row', () => {
         {
           ...own,
           endpoint: 1,
-          ...(denies && { outcomes: { ...own.outcomes, record: { ok: false, error } } as never }),
+          ...(denies && {
+            outcomes: { ...own.outcomes, record: { ok: false, error }, newest: { ok: false, error } } as never,
+          }),
         },
       ]
     }
