@@ -25,7 +25,6 @@ describe('entities after the last ids', () => {
     ['none exists', [], 3, null, [], true],
     ['ids begin at 1', [1], 3, null, [1], true],
     ['ids begin at 0', [0, 1], 3, null, [0, 1], true],
-    ['ids begin at 1, and one of a kind is to be read', [1], 1, null, [1], false],
     ['the last of the batch exists', [1, 2], 3, null, [1, 2], false],
     ['the last but one exists', [1, 2], 4, null, [1, 2], true],
     ['some are known', ids(1, 6), 3, 4n, [5, 6], true],
@@ -37,6 +36,11 @@ describe('entities after the last ids', () => {
     const result = await read(created, most, last)
     expect([result.ids, result.complete]).toEqual([found, complete])
     expect(result.asked).toEqual(Array(3).fill(`${most} at 1`))
+  })
+
+  test('where none is known, at least two ids are read, because they may begin at 1', async () => {
+    expect(await read([1], 1)).toEqual({ ids: [1], complete: false, asked: ['2 at 1', '2 at 1', '2 at 1'] })
+    expect((await read([1, 2, 3], 1, 1n)).ids).toEqual([2])
   })
 
   test('an id of which the view returns zeros does not exist', async () => {
