@@ -39,6 +39,7 @@ export const unanimous = <T>(
  */
 const LATE = { pauseMs: 200, ms: 4_000 }
 
+/** A block. */
 type At = Pick<StoredBlock, 'number' | 'hash' | 'timestamp'>
 
 const requestsOf = (chain: Chain, block: At, entity: Entity) => {
@@ -55,7 +56,7 @@ type Outcomes = {
   readonly head: Outcome<Block | null>
 }
 
-/** Null for an endpoint that refuses to answer, or that lags. */
+/** The answer of an endpoint; null when it refuses to answer, or lags. */
 const answerOf = ({ timestamp }: At, { record, newest, head }: Outcomes): Answer | null => {
   if (exists(record)) return 'has'
   if (noneExists([record])) return 'denies'
@@ -67,13 +68,13 @@ const answerOf = ({ timestamp }: At, { record, newest, head }: Outcomes): Answer
 }
 
 /** Why a row is not to be written, as a sentence, and whether an endpoint denies it. */
-export type Disagreement = { readonly text: string; readonly isDenied: boolean }
+type Disagreement = { readonly text: string; readonly isDenied: boolean }
 
 /**
  * Why an entity that was read from the state of a block is not to be believed; null when more endpoints have it than do
- * not. Those without the block count by their newest state; where it lacks the entity they are waited for, unless they lag, and
- * then count as not having it: an endpoint that invents records may have each block first. The only endpoint that answers is believed. Penalizes the
- * minority. Throws `service_unavailable` when no endpoint answers.
+ * not. Those below the block count by their newest state. Where that lacks the entity, they are waited for, unless they
+ * lag, and then count as not having it: an endpoint that invents records may have each block first. The only endpoint
+ * that answers is believed. Penalizes the minority. Throws `service_unavailable` when no endpoint answers.
  */
 export const disagreement = async (
   chain: Chain,
