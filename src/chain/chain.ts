@@ -94,10 +94,7 @@ export type Chain = Node &
      * The answers of all endpoints to one batch, for decisions that a single endpoint must not make; see
      * `queryAllEndpoints`.
      */
-    queryAllEndpoints<const B extends Batch>(
-      batch: B,
-      options?: { readonly lagging?: boolean },
-    ): Promise<readonly EndpointAnswer<B>[]>
+    queryAllEndpoints<const B extends Batch>(batch: B): Promise<readonly EndpointAnswer<B>[]>
     /**
      * Ranks an endpoint that contradicts others or itself last: for 5 seconds, and for twice as long each further time,
      * up to 10 minutes. `endpoint` is the index that `sendBy`, `queryAllEndpoints` and `logs` return; `why` is for
@@ -224,7 +221,7 @@ export const createChain = (options: ChainOptions): Chain => {
       await ofCaller(broadcasts, caller)(() => broadcast({ node, penalize: registry.penalize }, signed))
       rest.leader?.ask(null, SENT_MS)
     },
-    queryAllEndpoints: (batch, options) => queryAllEndpoints({ registry, chainId }, batch, options),
+    queryAllEndpoints: (batch) => queryAllEndpoints({ registry, chainId }, batch),
     penalize: registry.penalize,
     reportMissingLogs: registry.reportMissingLogs,
     logWidth: registry.logWidth,

@@ -40,7 +40,7 @@ export const openNodes = ({ rpcUrls: urls, headMaxAgeMs, leader, ...options }: N
     isAlone: urls.length === 1,
     maxAgeMs: headMaxAgeMs,
     now: Date.now,
-    queryAll: (batch) => queryAllEndpoints({ registry, chainId }, batch, { lagging: true }),
+    queryAll: (batch) => queryAllEndpoints({ registry, chainId }, batch),
     ...(leader && { stored: leader.head }),
   })
   return { registry, node, head }

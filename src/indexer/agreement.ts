@@ -94,7 +94,7 @@ export const disagreement = async (
     return having > 0 && those('late').length > 0 && !isCertain
   }
   for (const until = now() + late.ms; ; await sleep(late.pauseMs)) {
-    const all = await chain.queryAllEndpoints(requests, { lagging: true })
+    const all = await chain.queryAllEndpoints(requests)
     for (const { endpoint, outcomes } of all) {
       const answer = answerOf(block, outcomes)
       if (answer !== null) answers.set(endpoint, answer)

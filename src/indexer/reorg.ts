@@ -26,7 +26,7 @@ export const findAncestor = async (
     if (oldest === undefined) return null
     const blocks = anchors.map(({ number }) => getBlock(number))
     // Endpoints that deny a block may lag behind the one that has it.
-    const all = await chain.queryAllEndpoints({ blocks }, { lagging: true })
+    const all = await chain.queryAllEndpoints({ blocks })
     const answers = all.filter(({ endpoint }) => trusted.includes(endpoint))
     const hashes = anchors.map((_, at) => answers.flatMap(({ outcomes }) => hashIn(outcomes.blocks[at]) ?? []))
     if (hashes.every(({ length }) => length === 0))

@@ -84,7 +84,7 @@ export const createRepair = (deps: {
         return meaning?.kind === fact.kind && meaning.id === fact.id
       })
     const asked = { now: logsOf(fact.blockNumber), before: logsOf(row.blockNumber) }
-    const answers = await chain.queryAllEndpoints(asked, { lagging: true })
+    const answers = await chain.queryAllEndpoints(asked)
     const trusted = answers.flatMap(({ endpoint, outcomes }) =>
       has(outcomes.now) && outcomes.before.ok && (row.txHash === null || !has(outcomes.before)) ? [endpoint] : [],
     )

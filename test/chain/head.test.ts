@@ -20,7 +20,7 @@ const headOf = async (...nodes: readonly ScriptedNode[]) => {
   const node = createNode({ registry, chainId: 8453, timeoutMs: 3_000 })
   const head = createHead({
     node,
-    queryAll: (batch) => queryAllEndpoints({ registry, chainId: 8453 }, batch, { lagging: true }),
+    queryAll: (batch) => queryAllEndpoints({ registry, chainId: 8453 }, batch),
     penalize: registry.penalize,
     isAlone: urls.length === 1,
     maxAgeMs: 200,

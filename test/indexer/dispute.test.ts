@@ -41,9 +41,7 @@ const open = (...first: readonly (Answer | null)[]) => {
   const chain = partOfChain({
     chainId: 8453,
     status: () => ({ endpoints: answers.map(() => ({})), halted: false, hasLogs: true }) as never,
-    // Endpoints that seem to lag have to be asked too.
-    queryAllEndpoints: async <B>(_: B, options?: { readonly lagging?: boolean }) =>
-      (options?.lagging === true ? all() : []) as unknown as EndpointAnswer<B & Record<string, never>>[],
+    queryAllEndpoints: async <B>(_: B) => all() as unknown as EndpointAnswer<B & Record<string, never>>[],
     penalize: (endpoint, why) => void penalized.push(`${endpoint}: ${why}`),
   })
   const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line).msg) })

@@ -11,6 +11,7 @@ import { createRepair } from '../../src/indexer/repair.ts'
 import type { RawLog } from '../../src/protocol/abi/packed-log.ts'
 import { createFakeChain, type FakeChain, jsonLog } from '../support/fake-log-chain.ts'
 import { openIndexDatabase, openWrites } from '../support/index-writes.ts'
+import { addEndpoint, denial } from '../support/second-endpoint.ts'
 
 /* Ranges whose node left logs out, over a chain in memory. Only positions are created. */
 
@@ -258,31 +259,15 @@ test('a row whose log is missing is read from the only endpoint, which is not as
 })
 
 describe('of two endpoints, one may deny every row', () => {
-  let denies: boolean
-  let error: NodeError
+  let error: NodeError | null
   let asked: number
   beforeEach(() => {
-    denies = true
+    error = denial
     asked = 0
-    const { queryAllEndpoints, status } = fake.chain
-    error = new NodeError({ code: 3, message: 'execution reverted' })
-    const query: typeof queryAllEndpoints = async (batch) => {
+    addEndpoint(fake, () => {
       asked += 1
-      const [own] = await queryAllEndpoints(batch)
-      if (own === undefined) throw new Error('the endpoint answers')
-      return [
-        own,
-        {
-          ...own,
-          endpoint: 1,
-          ...(denies && {
-            outcomes: { ...own.outcomes, record: { ok: false, error }, newest: { ok: false, error } } as never,
-          }),
-        },
-      ]
-    }
-    const endpoints = [...status().endpoints, ...status().endpoints]
-    Object.assign(fake.chain, { queryAllEndpoints: query, status: () => ({ ...status(), endpoints }) })
+      return error
+    })
   })
 
   test('a row without a log after it is not read while nodes disagree, and the problem is named', async () => {
@@ -293,7 +278,7 @@ describe('of two endpoints, one may deny every row', () => {
     expect(repair.problem()).toBe('nodes disagree about position 3')
     await repair.confirm(fake.head(), [])
     expect(repair.problem()).toMatch(/^position 2 is missing since /)
-    denies = false
+    error = null
     expect(idsOf((await complete()).facts)).toEqual([1, 2, 3])
     expect(repair.problem()).toBeNull()
   })

@@ -1,6 +1,5 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { NodeError } from '../../src/chain/rpc/errors.ts'
 import { changesAfter, newestChange } from '../../src/db/changes/changes.ts'
 import type { Lease } from '../../src/db/index/work/lease.ts'
 import { readProgress } from '../../src/db/index/work/progress.ts'
@@ -9,6 +8,7 @@ import { recordCall } from '../../src/indexer/reading/existence.ts'
 import { createStep, type StepDeps } from '../../src/indexer/step.ts'
 import { createFakeChain, type FakeChain } from '../support/fake-log-chain.ts'
 import { CHAIN, leaseOf, openIndexDatabase, rowsOf } from '../support/index-writes.ts'
+import { addEndpoint, denial } from '../support/second-endpoint.ts'
 
 /* The follower's steps without logs, over a chain in memory: entities are read by their ids. */
 
@@ -84,38 +84,21 @@ test('what is above the cursor is continued by ids, even when a node serves logs
 })
 
 test('records of which two endpoints disagree are not written, and the problem is named', async () => {
-  const { queryAllEndpoints, status } = fake.chain
-  let others: 'lack' | 'have' = 'lack'
-  const lacks = { ok: false, error: new NodeError({ code: 3, message: 'execution reverted' }) }
-  const query: typeof queryAllEndpoints = async (batch) => {
-    const [own] = await queryAllEndpoints(batch)
-    if (own === undefined || !('record' in batch)) return own === undefined ? [] : [own]
-    return [own, others === 'have' ? own : { endpoint: 1, outcomes: { record: lacks } as never }]
-  }
-  const endpoints = [...status().endpoints, ...status().endpoints]
-  Object.assign(fake.chain, { queryAllEndpoints: query, status: () => ({ ...status(), endpoints }) })
+  let denies = true
+  addEndpoint(fake, () => (denies ? denial : null))
   fake.create('event', 1)
   fake.create('position', ...ids(1, 5))
   const step = open()
   expect(await step()).toMatchObject({ problem: 'nodes disagree about event 1', isWritten: false, proven: null })
   expect((await progress()).last).toEqual({ event: null, deposit: null, position: null })
-  others = 'have'
+  denies = false
   expect(await step()).toMatchObject({ problem: null, isWritten: true })
   expect((await progress()).last).toEqual({ event: 1n, deposit: null, position: 1n })
 })
 
 test('batches shrink while nodes disagree about their last row, so that the rows before it are written', async () => {
-  const { queryAllEndpoints, status } = fake.chain
   const { data } = recordCall({ kind: 'position', id: 8n })
-  const lacks = { ok: false, error: new NodeError({ code: 3, message: 'execution reverted' }) }
-  const query: typeof queryAllEndpoints = async (batch) => {
-    const [own] = await queryAllEndpoints(batch)
-    if (own === undefined) throw new Error('the endpoint answers')
-    const isDenied = JSON.stringify(batch).includes(data)
-    return [own, { ...own, endpoint: 1, ...(isDenied && { outcomes: { record: lacks } as never }) }]
-  }
-  const endpoints = [...status().endpoints, ...status().endpoints]
-  Object.assign(fake.chain, { queryAllEndpoints: query, status: () => ({ ...status(), endpoints }) })
+  addEndpoint(fake, (batch) => (JSON.stringify(batch).includes(data) ? denial : null))
   fake.create('position', ...ids(1, 8))
   const step = open({ readBatches: { first: 6, max: 24, factor: 4 } })
   const written: (bigint | null)[] = []

@@ -21,8 +21,8 @@ export const LAG_SECONDS = 3n
 const NEAR_SECONDS = 5n
 
 /**
- * Whether a block's time (Unix seconds) is so many seconds behind another one that its node may have stopped. The part of the
- * other one that is ahead of the clock shows nothing, unless the chain's own time is ahead of it.
+ * Whether a block's time (Unix seconds) is so many seconds behind another one that its node may have stopped. The part of
+ * the other one that is ahead of the clock shows nothing, unless the chain's own time is ahead of it.
  */
 export const isStopped = (time: bigint, other: bigint, now: number, seconds = NEAR_SECONDS): boolean => {
   const clock = BigInt(Math.floor(now / 1_000))

@@ -28,19 +28,15 @@ const ask = async <B extends Batch>(endpoint: Endpoint, batch: B): Promise<reado
 
 /**
  * Sends a batch to every available endpoint concurrently and returns the answers in the order of rank, penalized
- * endpoints last. Endpoints that fail, refuse the whole batch or take more than a second are left out, and so are
- * lagging ones unless no endpoint is current or they are asked for. Throws `service_unavailable` when none answers.
+ * endpoints last. Endpoints that fail, refuse the whole batch or take more than a second are left out. Throws
+ * `service_unavailable` when none answers.
  */
 export const queryAllEndpoints = async <const B extends Batch>(
   { registry, chainId }: { readonly registry: EndpointRegistry; readonly chainId: number },
   batch: B,
-  { lagging = false } = {},
 ): Promise<readonly EndpointAnswer<B>[]> => {
-  const needs = needsOf(flatten<Request<unknown>>(batch))
-  const endpoints = lagging
-    ? (await registry.ranked(needs)).map(({ endpoint }) => endpoint)
-    : await registry.rankedUpToDate(needs)
-  const answers = (await Promise.all(endpoints.map((endpoint) => ask(endpoint, batch)))).flat()
+  const ranked = await registry.ranked(needsOf(flatten<Request<unknown>>(batch)))
+  const answers = (await Promise.all(ranked.map(({ endpoint }) => ask(endpoint, batch)))).flat()
   if (answers.length === 0) throw unavailable(`no node of chain ${chainId} answers`)
   return answers
 }

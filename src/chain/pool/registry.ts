@@ -4,7 +4,7 @@ import type { Logger } from '../../lib/observe/log.ts'
 import { createSingleFlight } from '../../lib/single-flight.ts'
 import type { RequiredCapability } from '../endpoints/capabilities.ts'
 import { createEndpoint, type Endpoint } from '../endpoints/endpoint.ts'
-import { isCurrent, type Rank, rankOf, ranks } from '../endpoints/ranking.ts'
+import { type Rank, rankOf, ranks } from '../endpoints/ranking.ts'
 import { isAvailable } from '../endpoints/state.ts'
 import { type ChainStatus, logWidthOf, statusOf } from '../endpoints/status.ts'
 import { NodeUnreachable, redactUrls } from '../rpc/errors.ts'
@@ -29,8 +29,6 @@ export type RankedEndpoint = { readonly endpoint: Endpoint; readonly rank: Rank 
 export type EndpointRegistry = {
   /** The available endpoints that do not miss a needed capability, best rank first. */
   ranked(needed: readonly RequiredCapability[]): Promise<RankedEndpoint[]>
-  /** The same without lagging endpoints, which do not have the newest blocks yet, unless no other one is current. */
-  rankedUpToDate(needed: readonly RequiredCapability[]): Promise<Endpoint[]>
   /** Ranks the endpoint of this index last for a while; `why` names the contradiction and is logged without URLs. */
   penalize(endpoint: number, why: string): void
   /**
@@ -187,11 +185,6 @@ export const createEndpointRegistry = ({
 
   return {
     ranked,
-    async rankedUpToDate(needed) {
-      const found = await ranked(needed)
-      const hasCurrent = found.some(({ rank }) => isCurrent(rank))
-      return found.filter(({ rank }) => !hasCurrent || rank !== 'lagging').map(({ endpoint }) => endpoint)
-    },
     penalize(endpoint, why) {
       members[endpoint]?.learn({ is: 'contradiction', why: redactUrls(why) })
     },

@@ -13,17 +13,14 @@ const BATCH = 20
 const askAll = async (chain: Chain, numbers: readonly bigint[]) => {
   const { diamond: address } = chain.deployment
   try {
-    return await chain.queryAllEndpoints(
-      {
-        blocks: numbers.map((number) => getBlock(number)),
-        // Two equal logs of a block are not left out, because a row may be the second one.
-        logs: numbers.map((number) => ({
-          ...getLogs({ address, fromBlock: number, toBlock: number }),
-          parse: parseLogs,
-        })),
-      },
-      { lagging: true },
-    )
+    return await chain.queryAllEndpoints({
+      blocks: numbers.map((number) => getBlock(number)),
+      // Two equal logs of a block are not left out, because a row may be the second one.
+      logs: numbers.map((number) => ({
+        ...getLogs({ address, fromBlock: number, toBlock: number }),
+        parse: parseLogs,
+      })),
+    })
   } catch (fault) {
     if (isUnavailable(fault)) return []
     throw fault

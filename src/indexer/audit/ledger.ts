@@ -177,7 +177,7 @@ const comparePart = async ({ chain, database }: Deps, start: bigint, trusts: Tru
   }
 }
 
-/** A comparison of a part, and a second one of a part that differs, from the blocks of the logs. Throws as `comparePart`. */
+/** A comparison of a part, and a second one of a part that differs, from the blocks of its logs. As `comparePart`. */
 const compareTwice = async (deps: Deps, start: bigint): Promise<readonly [ComparedPart, ComparedPart | null]> => {
   const first = await comparePart(deps, start, 'all')
   return [first, first.found.length === 0 ? null : await comparePart(deps, first.from, 'none')]

@@ -65,7 +65,6 @@ export const chainIndexFaults: Faults = {
     faults: [
       ['  if ((await newestNotFinal(database, chainId)) === null) return\n', ''],
       ["blocksOf(chain, 'finalized')", "blocksOf(chain, 'safe')"],
-      [', { lagging: true })', ')'],
       ['block.ok && block.value !== null ?', 'block.ok && block.value !== null && endpoint === 0 ?'],
       ['quorum(chain)', '1'],
       ['Number(b.number - a.number)', 'Number(a.number - b.number)'],

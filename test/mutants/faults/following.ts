@@ -49,7 +49,6 @@ export const followingFaults: Faults = {
       ['isAlone: urls.length === 1', 'isAlone: false'],
       ['isAlone: urls.length === 1', 'isAlone: true'],
       ['maxAgeMs: headMaxAgeMs', 'maxAgeMs: timeoutMs'],
-      ['{ lagging: true }', '{}'],
       ['penalize: registry.penalize', 'penalize: () => {}'],
       ['penalize: registry.penalize', 'penalize: registry.reportMissingLogs'],
       ['    ...(leader && { stored: leader.head }),\n', ''],

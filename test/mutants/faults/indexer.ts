@@ -154,7 +154,6 @@ export const indexerFaults: Faults = {
   'src/indexer/dispute.ts': {
     tests: ['test/indexer/dispute.test.ts'],
     faults: [
-      ['(asked, { lagging: true })', '(asked)'],
       ['id.ok && id.value !== chain.chainId', 'false'],
       ["        if (isOther) chain.penalize(endpoint, 'it serves another chain')\n", ''],
       ['disagreement?.message !== message', 'disagreement === null'],

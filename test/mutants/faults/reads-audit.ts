@@ -45,7 +45,6 @@ export const auditFaults: Faults = {
       ],
       ["isWaiting() ? those('denies', 'late') : those('denies')", "those('denies')"],
       ["isWaiting() ? those('denies', 'late') : those('denies')", "those('denies', 'late')"],
-      ['{ lagging: true }', '{}', 'The chains of these tests have no endpoint that lags.'],
       ["having.length === 0 ? 'no node'", "having.length === 1 ? 'no node'"],
       ["if (those('denies').length > 0) return", "if (those('denies').length > 1) return"],
     ],
