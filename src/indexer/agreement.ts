@@ -1,5 +1,5 @@
 import type { Chain } from '../chain/chain.ts'
-import { isStopped, LAG_SECONDS } from '../chain/endpoints/ranking.ts'
+import { isStopped } from '../chain/endpoints/ranking.ts'
 import { type Block, getBlock, viewCall } from '../chain/rpc/requests.ts'
 import type { Outcome } from '../chain/rpc/transport.ts'
 import type { StoredBlock } from '../db/stored.ts'
@@ -39,6 +39,9 @@ export const unanimous = <T>(
  */
 const LATE = { pauseMs: 200, ms: 4_000 }
 
+/** Seconds of chain time that an endpoint may be behind a block to be waited for: fewer than the wait takes. */
+const LATE_SECONDS = 3n
+
 /** A block. */
 type At = Pick<StoredBlock, 'number' | 'hash' | 'timestamp'>
 
@@ -63,7 +66,7 @@ const answerOf = ({ timestamp }: At, { record, newest, head }: Outcomes): Answer
   if (record.ok || record.error.fault.kind !== 'missing') return null
   if (exists(newest)) return 'has'
   const isLagging =
-    head.ok && head.value !== null && isStopped(head.value.timestamp, timestamp, Date.now(), LAG_SECONDS)
+    head.ok && head.value !== null && isStopped(head.value.timestamp, timestamp, Date.now(), LATE_SECONDS)
   return isLagging ? null : 'late'
 }
 

@@ -15,7 +15,7 @@ export type Rank = (typeof ranks)[number]
 export const isCurrent = (rank: string): boolean => rank === 'ok' || rank === 'incomplete logs'
 
 /** Seconds of chain time that an endpoint may be behind another one without being ranked below it. */
-export const LAG_SECONDS = 3n
+const LAG_SECONDS = 2n
 
 /** Seconds of chain time within which the heads of nodes are that follow the same chain. */
 const NEAR_SECONDS = 5n

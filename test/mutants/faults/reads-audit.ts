@@ -30,7 +30,7 @@ export const auditFaults: Faults = {
       ["record.error.fault.kind !== 'missing'", 'true'],
       ["isLagging ? null : 'late'", "'late'"],
       ["isLagging ? null : 'late'", 'null'],
-      [', LAG_SECONDS)', ')'],
+      [', LATE_SECONDS)', ')'],
       ["  if (exists(newest)) return 'has'\n", ''],
       ["having >= quorum(chain) && having > those('denies').length", 'having >= quorum(chain)'],
       ["having >= quorum(chain) && having > those('denies').length", "having > those('denies').length"],
