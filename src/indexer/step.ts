@@ -200,10 +200,10 @@ export const createStep = (deps: StepDeps) => {
     return { proven: range.block, left: 'nothing', isWritten: true, isQuiet: true }
   }
 
-  /** Reads the next range of logs, which may be wide. Continues by ids if no node has logs as old as these. */
+  /** Reads the next range of logs, which may be wide. Continues by ids if no node serves logs, or logs as old as these. */
   const readRange = async (lease: Lease, progress: Progress, head: Block): Promise<Done> => {
     const range = await ranges.next({ after: progress.cursor, head }).catch((fault) => {
-      if (isPruned(fault)) return null
+      if (isPruned(fault) || !chain.status().hasLogs) return null
       throw fault
     })
     return range === null ? readIds(lease, progress, head) : writeRange(lease, progress, range, head)

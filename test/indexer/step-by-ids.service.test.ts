@@ -83,6 +83,23 @@ test('what is above the cursor is continued by ids, even when a node serves logs
   expect(await step()).toMatchObject({ source: 'logs', left: 'nothing', isWritten: false })
 })
 
+test('a chain whose nodes refuse logs from now on is continued by ids in the same step', async () => {
+  fake.state.hasLogs = true
+  const refusal = new Error('no node serves logs')
+  let serveOthers = true
+  const logs = async () => {
+    fake.state.hasLogs = serveOthers
+    throw refusal
+  }
+  Object.assign(fake.chain, { logs })
+  fake.create('position', ...ids(1, 3))
+  const step = open()
+  await expect(step()).rejects.toBe(refusal)
+  serveOthers = false
+  expect(await step()).toMatchObject({ left: 'work', isWritten: true })
+  expect((await progress()).last.position).toBe(1n)
+})
+
 test('records of which two endpoints disagree are not written, and the problem is named', async () => {
   let denies = true
   addEndpoint(fake, () => (denies ? denial : null))
