@@ -42,7 +42,6 @@ const LATE = { pauseMs: 200, ms: 4_000 }
 /** Seconds of chain time that an endpoint may be behind a block to be waited for: fewer than the wait takes. */
 const LATE_SECONDS = 3n
 
-/** A block. */
 type At = Pick<StoredBlock, 'number' | 'hash' | 'timestamp'>
 
 const requestsOf = (chain: Chain, block: At, entity: Entity) => {

@@ -91,7 +91,6 @@ export const createDispute = ({
   return {
     async resolve({ number, hash }) {
       const asked = { block: getBlock(number), head: getBlock('latest'), id: getChainId() }
-      // A head that is ahead of the clock makes others seem to lag, and must not be heard alone.
       const all = (await chain.queryAllEndpoints(asked)).filter(({ endpoint, outcomes: { id } }) => {
         const isOther = id.ok && id.value !== chain.chainId
         // Behind one address may be nodes of several chains, and none of another one can deny a block of this one.

@@ -13,7 +13,6 @@ export const finalBlock = async (chain: Pick<Chain, 'send'>): Promise<Block | nu
 
 /** The blocks that endpoints return for a number or a tag. */
 const blocksOf = async (chain: Pick<Chain, 'queryAllEndpoints'>, name: Parameters<typeof getBlock>[0]) => {
-  // A head that is made up makes the honest endpoints seem to lag.
   const answers = await chain.queryAllEndpoints({ block: getBlock(name) })
   return answers.flatMap(({ endpoint, outcomes: { block } }) =>
     block.ok && block.value !== null ? [{ endpoint, ...block.value }] : [],

@@ -25,7 +25,6 @@ export const findAncestor = async (
     const oldest = anchors.at(-1)
     if (oldest === undefined) return null
     const blocks = anchors.map(({ number }) => getBlock(number))
-    // Endpoints that deny a block may lag behind the one that has it.
     const all = await chain.queryAllEndpoints({ blocks })
     const answers = all.filter(({ endpoint }) => trusted.includes(endpoint))
     const hashes = anchors.map((_, at) => answers.flatMap(({ outcomes }) => hashIn(outcomes.blocks[at]) ?? []))

@@ -200,13 +200,10 @@ export const createStep = (deps: StepDeps) => {
     return { proven: range.block, left: 'nothing', isWritten: true, isQuiet: true }
   }
 
-  /** Reads the next range of logs, which may be wide. Continues by ids if no node serves logs, or logs as old as these. */
+  /** Reads the next range of logs, which may be wide. */
   const readRange = async (lease: Lease, progress: Progress, head: Block): Promise<Done> => {
-    const range = await ranges.next({ after: progress.cursor, head }).catch((fault) => {
-      if (isPruned(fault) || !chain.status().hasLogs) return null
-      throw fault
-    })
-    return range === null ? readIds(lease, progress, head) : writeRange(lease, progress, range, head)
+    const range = await ranges.next({ after: progress.cursor, head })
+    return writeRange(lease, progress, range, head)
   }
 
   /** Moves the index to a block, with the logs up to it. */
@@ -336,12 +333,13 @@ export const createStep = (deps: StepDeps) => {
 
   return async (lease: Lease, { wanted, isFast }: Wanted = { wanted: [], isFast: true }): Promise<StepResult> => {
     const progress = await readProgress(database, chainId)
-    const source = isReadingIds(progress) || !chain.status().hasLogs ? 'ids' : 'logs'
     const { anchor } = progress
-    const take = async () => {
+    const take = async (source: Source) => {
       const prefetchedHead = headForPrefetched(progress)
-      if (prefetchedHead !== null)
-        return attempt(lease, anchor, prefetchedHead, () => readRange(lease, progress, prefetchedHead))
+      if (prefetchedHead !== null) {
+        const done = await attempt(lease, anchor, prefetchedHead, () => readRange(lease, progress, prefetchedHead))
+        return { ...done, source }
+      }
       const isDue = isAnchorDue(source, isFast)
       const isChecked = anchor !== null && isDue && (source === 'ids' || (await isReplaceable(anchor)))
       const earlier = last?.head
@@ -354,9 +352,14 @@ export const createStep = (deps: StepDeps) => {
       const done = await attempt(lease, anchor, polled.head, () => react(lease, progress, source, polled, how))
       // The next step polls again: using prefetched ranges could skip the reason why this one could not decide.
       if (done.left === 'a decision') last = null
-      return done
+      return { ...done, source }
     }
-    const done = await take()
-    return { ...done, source, problem: repair.problem() ?? dispute.problem() }
+    const source = isReadingIds(progress) || !chain.status().hasLogs ? 'ids' : 'logs'
+    const done = await take(source).catch((fault) => {
+      // No node serves logs from now on, or logs as old as these.
+      if (source === 'logs' && (isPruned(fault) || !chain.status().hasLogs)) return take('ids')
+      throw fault
+    })
+    return { ...done, problem: repair.problem() ?? dispute.problem() }
   }
 }

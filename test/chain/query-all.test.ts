@@ -110,7 +110,10 @@ test('an endpoint that lags is asked, and one that lacks a needed capability is 
     await chain.send({ head: getBlock('latest') })
     return chain.states()[0] === 'lagging'
   })
-  expect(await hashes(chain)).toHaveLength(2)
+  expect(await hashes(chain)).toEqual([
+    [1, 7],
+    [0, 7],
+  ])
   // A penalized endpoint makes no other one lag.
   chain.penalize(1, 'its head is implausible')
   expect(chain.states()).toEqual(['ok', 'penalized'])

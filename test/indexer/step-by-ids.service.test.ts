@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { changesAfter, newestChange } from '../../src/db/changes/changes.ts'
 import type { Lease } from '../../src/db/index/work/lease.ts'
 import { readProgress } from '../../src/db/index/work/progress.ts'
@@ -83,21 +83,56 @@ test('what is above the cursor is continued by ids, even when a node serves logs
   expect(await step()).toMatchObject({ source: 'logs', left: 'nothing', isWritten: false })
 })
 
-test('a chain whose nodes refuse logs from now on is continued by ids in the same step', async () => {
-  fake.state.hasLogs = true
+describe('a chain whose nodes refuse logs from now on', () => {
   const refusal = new Error('no node serves logs')
-  let serveOthers = true
-  const logs = async () => {
-    fake.state.hasLogs = serveOthers
-    throw refusal
+  let areServed: boolean
+  beforeEach(() => {
+    fake.state.hasLogs = true
+    areServed = false
+  })
+  /** Refuses logs, to this caller only while others are served. */
+  const refuse = () => {
+    const logs = async () => {
+      fake.state.hasLogs = areServed
+      throw refusal
+    }
+    Object.assign(fake.chain, { logs })
   }
-  Object.assign(fake.chain, { logs })
-  fake.create('position', ...ids(1, 3))
-  const step = open()
-  await expect(step()).rejects.toBe(refusal)
-  serveOthers = false
-  expect(await step()).toMatchObject({ left: 'work', isWritten: true })
-  expect((await progress()).last.position).toBe(1n)
+
+  test('is continued by ids in the same step', async () => {
+    areServed = true
+    refuse()
+    fake.create('position', ...ids(1, 3))
+    const step = open()
+    await expect(step()).rejects.toBe(refusal)
+    areServed = false
+    expect(await step()).toMatchObject({ source: 'ids', left: 'work', isWritten: true })
+    expect((await progress()).last.position).toBe(1n)
+  })
+
+  test('is read by ids only if it still has the anchor', async () => {
+    fake.create('position', 1)
+    const step = open({ widthMargin: 1_000_000n })
+    while ((await step()).proven === null);
+    await step()
+    fake.reorg(0n)
+    fake.create('position', ...ids(1, 3))
+    fake.pass(5)
+    refuse()
+    // Within the second after which an index with logs compares its anchor again.
+    expect(await step()).toMatchObject({ source: 'ids', left: 'a decision', isWritten: false })
+    expect(await step()).toMatchObject({ source: 'ids', left: 'work', isWritten: true })
+    expect(await progress()).toMatchObject({ anchor: null, last: { position: null } })
+  })
+
+  test('is read by ids once in a step', async () => {
+    fake.state.hasLogs = false
+    const fault = new Error('the node is down')
+    const poll = vi.fn(() => Promise.reject(fault))
+    Object.assign(fake.chain, { poll })
+    await expect(open()()).rejects.toBe(fault)
+    expect(poll).toHaveBeenCalledOnce()
+  })
 })
 
 test('records of which two endpoints disagree are not written, and the problem is named', async () => {

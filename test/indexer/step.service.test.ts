@@ -608,7 +608,7 @@ describe('far behind the head', () => {
     fake.create('position', 1, 2)
     const logs = () => Promise.reject(new LogsPruned('no node has the logs of block 0 any more', undefined))
     Object.assign(fake.chain, { logs })
-    expect(await open()()).toMatchObject({ left: 'nothing', proven: fake.head(), source: 'logs' })
+    expect(await open()()).toMatchObject({ left: 'nothing', proven: fake.head(), source: 'ids' })
     expect(await progress()).toMatchObject({ cursor: fake.head(), last: { position: 2n } })
     expect(await rowsOf(database, 'SELECT FROM log_gaps')).toHaveLength(1)
   })

@@ -424,9 +424,13 @@ export const indexerFaults: Faults = {
       ['if (range.complete === null && range.block.number < head.number) {', 'if (range.complete === null) {'],
       ['if (range.complete === null && range.block.number < head.number) {', 'if (range.block.number < head.number) {'],
       ['    proof.done()\n', ''],
-      ['if (isPruned(fault) || !chain', 'if (!chain'],
-      ['isPruned(fault) || !chain.status().hasLogs', 'isPruned(fault)'],
-      ['isPruned(fault) || !chain.status().hasLogs', 'true'],
+      [
+        "if (source === 'logs' && (isPruned(fault) || !chain.status().hasLogs))",
+        'if (isPruned(fault) || !chain.status().hasLogs)',
+      ],
+      ['(isPruned(fault) || !chain.status().hasLogs)', '!chain.status().hasLogs'],
+      ['(isPruned(fault) || !chain.status().hasLogs)', 'isPruned(fault)'],
+      ['(isPruned(fault) || !chain.status().hasLogs)', 'true'],
       ['complete ? readBatches.first : Math.min(', 'Math.min('],
       ['Math.min(readBatch * readBatches.factor, readBatches.max)', 'readBatch * readBatches.factor'],
       [
