@@ -3,7 +3,7 @@ import type { RawLog } from '../protocol/abi/packed-log.ts'
 import type { Deployment } from '../protocol/chains.ts'
 import type { Endpoint } from './endpoints/endpoint.ts'
 import { isCurrent } from './endpoints/ranking.ts'
-import type { EndpointStatus } from './endpoints/status.ts'
+import { type EndpointStatus, isLost } from './endpoints/status.ts'
 import type { EndpointRegistry, RankedEndpoint } from './pool/registry.ts'
 import { LogsPruned, NodeError, NodeUnreachable, toServiceError } from './rpc/errors.ts'
 import type { Fault } from './rpc/faults.ts'
@@ -26,13 +26,10 @@ type Span = {
 type Deps = { readonly registry: EndpointRegistry; readonly deployment: Deployment }
 type Refusal = { readonly fault: Fault; readonly why: ServiceError }
 
-/** An endpoint whose height was read so many seconds ago may soon be available again. */
-const RECENT_SECONDS = 30
-
 /** Whether an endpoint that is not available now, or not yet, may serve logs. */
-const mayServeLater = ({ rank, missing, heightAgeSeconds }: EndpointStatus): boolean =>
-  !missing.includes('logs') &&
-  (rank === 'unknown' || (rank === 'paused' && (heightAgeSeconds ?? RECENT_SECONDS) < RECENT_SECONDS))
+const mayServeLater = (endpoint: EndpointStatus): boolean =>
+  !endpoint.missing.includes('logs') &&
+  (endpoint.rank === 'unknown' || (endpoint.rank === 'paused' && !isLost(endpoint)))
 
 /** Faults after which the same endpoint may answer a narrower range. */
 const narrowable: readonly Fault['kind'][] = ['range', 'size', 'other']

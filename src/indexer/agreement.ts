@@ -39,7 +39,7 @@ export const unanimous = <T>(
  */
 const LATE = { pauseMs: 200, ms: 4_000 }
 
-/** Seconds of chain time that an endpoint may be behind a block to be waited for: fewer than the wait takes. */
+/** Seconds of chain time that an endpoint may be behind a block to be waited for: less than the wait. */
 const LATE_SECONDS = 3n
 
 type At = Pick<StoredBlock, 'number' | 'hash' | 'timestamp'>

@@ -125,19 +125,26 @@ export const createRepair = (deps: {
 
   /**
    * Throws unless endpoints agree (`disagreement`) that the last row of each kind, and so all of these rows, exist at a
-   * block: MissingRow when one denies it, ChainMoved when only one has the block. The only endpoint is not asked again: it
-   * read them.
+   * block: MissingRow when one denies it, ChainMoved when at most one has the block. The only endpoint is not asked again:
+   * it read them.
    */
-  const confirm = async (block: StoredBlock, facts: readonly DatedFact[]): Promise<void> => {
+  const confirm = async (block: StoredBlock, rows: readonly Entity[]): Promise<void> => {
     contradiction = null
     if (quorum(chain) === 1) return
     for (const kind of kinds) {
-      const fact = facts.findLast((it) => it.kind === kind)
-      const found = fact === undefined ? null : await disagreement(chain, block, fact, { now })
-      if (fact === undefined || found === null) continue
+      const row = rows.findLast((it) => it.kind === kind)
+      const found = row === undefined ? null : await disagreement(chain, block, row, { now })
+      if (row === undefined || found === null) continue
       contradiction = found.text
-      throw found.isDenied ? new MissingRow(fact, found.text) : new ChainMoved(found.text)
+      throw found.isDenied ? new MissingRow(row, found.text) : new ChainMoved(found.text)
     }
+  }
+
+  /** Throws MissingRow for a row that an endpoint denies although it has a later one, or as `confirm`, which penalizes it. */
+  const refute = async (block: StoredBlock, denied: Entity): Promise<never> => {
+    await confirm(block, [denied])
+    contradiction = `a node denies ${nameOf(denied)}, and has a later one`
+    throw new MissingRow(denied, contradiction)
   }
 
   /**
@@ -205,6 +212,7 @@ export const createRepair = (deps: {
       }
     },
     confirm,
+    refute,
     /** A sentence about the row that is missing now, or about which nodes disagree; null when there is none. */
     problem: (): string | null => contradiction ?? (gap === null ? null : `${gap.row} is missing since ${gap.since}`),
   }

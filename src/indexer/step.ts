@@ -43,7 +43,7 @@ export type StepDeps = {
 /** The blocks that readers wait for, and whether the chain is polled fast for them. */
 export type Wanted = { readonly wanted: readonly bigint[]; readonly isFast: boolean }
 
-/** The source of facts: logs, or reads of each entity by its id if no node serves logs. */
+/** The source of facts: logs, or reads of each entity by its id if no node serves logs, or logs as old as needed. */
 export type Source = 'logs' | 'ids'
 
 /** The log message of a log with an unknown first topic. */
@@ -224,7 +224,8 @@ export const createStep = (deps: StepDeps) => {
   /** Continues by ids, without logs. */
   const readIds = async (lease: Lease, progress: Progress, block: Block): Promise<Done> => {
     const { anchor, cursor, last: lastIds } = progress
-    const { facts, complete } = await readOn(chain, block, lastIds, readBatch)
+    const { facts, complete, denied } = await readOn(chain, block, lastIds, readBatch)
+    if (facts.length === 0 && denied !== undefined) return repair.refute(block, denied)
     await repair.confirm(block, facts).catch((fault) => {
       // The last of these rows is denied: fewer may not be.
       if (fault instanceof MissingRow) readBatch = Math.max(Math.floor(readBatch / readBatches.factor), 1)
@@ -331,33 +332,36 @@ export const createStep = (deps: StepDeps) => {
     }
   }
 
-  return async (lease: Lease, { wanted, isFast }: Wanted = { wanted: [], isFast: true }): Promise<StepResult> => {
-    const progress = await readProgress(database, chainId)
+  /** Polls the chain and takes the step that this requires, or uses the next prefetched range. */
+  const take = async (lease: Lease, progress: Progress, source: Source, { wanted, isFast }: Wanted) => {
     const { anchor } = progress
-    const take = async (source: Source) => {
-      const prefetchedHead = headForPrefetched(progress)
-      if (prefetchedHead !== null) {
-        const done = await attempt(lease, anchor, prefetchedHead, () => readRange(lease, progress, prefetchedHead))
-        return { ...done, source }
-      }
-      const isDue = isAnchorDue(source, isFast)
-      const isChecked = anchor !== null && isDue && (source === 'ids' || (await isReplaceable(anchor)))
-      const earlier = last?.head
-      const from = logsFrom(progress, source)
-      // When the poll fails, the next one is without logs, which may be why: `readRange` reads them in parts.
-      last = null
-      const polled = await poll(chain, { anchor: isChecked ? anchor : null, logsFrom: from })
-      last = { head: polled.head, at: now() }
-      const how = { earlier, wanted, isAnchorDue: isDue }
-      const done = await attempt(lease, anchor, polled.head, () => react(lease, progress, source, polled, how))
-      // The next step polls again: using prefetched ranges could skip the reason why this one could not decide.
-      if (done.left === 'a decision') last = null
+    const prefetchedHead = source === 'logs' ? headForPrefetched(progress) : null
+    if (prefetchedHead !== null) {
+      const done = await attempt(lease, anchor, prefetchedHead, () => readRange(lease, progress, prefetchedHead))
       return { ...done, source }
     }
+    const isDue = isAnchorDue(source, isFast)
+    const isChecked = anchor !== null && isDue && (source === 'ids' || (await isReplaceable(anchor)))
+    const earlier = last?.head
+    const from = logsFrom(progress, source)
+    // When the poll fails, the next one is without logs, which may be why: `readRange` reads them in parts.
+    last = null
+    const polled = await poll(chain, { anchor: isChecked ? anchor : null, logsFrom: from })
+    last = { head: polled.head, at: now() }
+    const how = { earlier, wanted, isAnchorDue: isDue }
+    const done = await attempt(lease, anchor, polled.head, () => react(lease, progress, source, polled, how))
+    // The next step polls again: using prefetched ranges could skip the reason why this one could not decide.
+    if (done.left === 'a decision') last = null
+    return { ...done, source }
+  }
+
+  return async (lease: Lease, readers: Wanted = { wanted: [], isFast: true }): Promise<StepResult> => {
+    const progress = await readProgress(database, chainId)
     const source = isReadingIds(progress) || !chain.status().hasLogs ? 'ids' : 'logs'
-    const done = await take(source).catch((fault) => {
+    const done = await take(lease, progress, source, readers).catch(async (fault) => {
       // No node serves logs from now on, or logs as old as these.
-      if (source === 'logs' && (isPruned(fault) || !chain.status().hasLogs)) return take('ids')
+      if (source === 'logs' && (isPruned(fault) || !chain.status().hasLogs))
+        return take(lease, await readProgress(database, chainId), 'ids', readers)
       throw fault
     })
     return { ...done, problem: repair.problem() ?? dispute.problem() }

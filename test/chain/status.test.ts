@@ -34,6 +34,23 @@ test('a chain has logs when an endpoint serves them or has not refused them yet'
   ])
 })
 
+test('logs are not waited for that only an endpoint has which does not answer for 30 seconds', () => {
+  const silence: EndpointReport = { is: 'fault', fault: { kind: 'unanswered' }, text: 'silent', needed: [] }
+  const down = after(right, { is: 'head', number: 7n, timestamp: 1_800_000_000n }, ...Array(9).fill(silence))
+  const never = after(silence, silence)
+  const hasLogs = (seconds: number, ...others: (typeof narrow)[]) => {
+    const now = START + seconds * 1_000
+    const refused: EndpointReport = {
+      ...{ is: 'fault', fault: { kind: 'capability', missing: 'logs' }, text: 'no logs', needed: ['logs'] },
+    }
+    return statusOf([...others, learn(after(right), refused, now)], now).hasLogs
+  }
+  expect([hasLogs(29, down), hasLogs(30, down), hasLogs(0, never)]).toEqual([true, false, false])
+  expect([hasLogs(30, down, after(right)), hasLogs(0, initialState(1n), never)]).toEqual([true, true])
+  // While no endpoint answers, each of them may be the first that does.
+  expect(statusOf([down], START + 60_000).hasLogs).toBe(true)
+})
+
 test('the status of a penalized endpoint names the contradiction, under the new and the deprecated names', () => {
   const why = 'another block 7'
   const penalized = learn(narrow, { is: 'contradiction', why }, START)

@@ -17,8 +17,8 @@ describe('entities after the last ids', () => {
   const read = async (created: readonly number[], most: number, last: bigint | null = null) => {
     const fake = createFakeChain()
     fake.create('position', ...created)
-    const { facts, complete } = await readOn(fake.chain, fake.head(), { ...none, position: last }, most)
-    return { ids: facts.map(({ id }) => Number(id)), complete, asked: fake.sent().flat() }
+    const { facts, complete, denied } = await readOn(fake.chain, fake.head(), { ...none, position: last }, most)
+    return { ids: facts.map(({ id }) => Number(id)), complete, denied, asked: fake.sent().flat() }
   }
 
   test.each<[string, number[], number, bigint | null, number[], boolean]>([
@@ -38,8 +38,18 @@ describe('entities after the last ids', () => {
     expect(result.asked).toEqual(Array(3).fill(`${most} at 1`))
   })
 
+  test.each([
+    ['no id is missing', [1, 2], 3, null, undefined],
+    ['an id is missing', [5, 7, 9], 8, 4n, 6n],
+    ['the first ids are missing', [7], 4, 4n, 6n],
+    ['id 1 is missing', [2], 4, null, 1n],
+  ] as const)('the denied id: %s', async (_, created, most, last, denied) => {
+    const id = denied && { kind: 'position', id: denied }
+    expect((await read(created, most, last)).denied).toEqual(id)
+  })
+
   test('where none is known, at least two ids are read, because they may begin at 1', async () => {
-    expect(await read([1], 1)).toEqual({ ids: [1], complete: false, asked: ['2 at 1', '2 at 1', '2 at 1'] })
+    expect(await read([1], 1)).toMatchObject({ ids: [1], complete: false, asked: ['2 at 1', '2 at 1', '2 at 1'] })
     expect((await read([1, 2, 3], 1, 1n)).ids).toEqual([2])
   })
 

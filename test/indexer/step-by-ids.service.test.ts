@@ -125,6 +125,28 @@ describe('a chain whose nodes refuse logs from now on', () => {
     expect(await progress()).toMatchObject({ anchor: null, last: { position: null } })
   })
 
+  test('is read by ids from where the index is then', async () => {
+    fake.create('position', ...ids(1, 6))
+    const [step, earlier] = [open(), open()]
+    const logs = async () => {
+      fake.state.hasLogs = false
+      await earlier()
+      throw refusal
+    }
+    Object.assign(fake.chain, { logs })
+    expect(await step()).toMatchObject({ source: 'ids', isWritten: true })
+    expect((await progress()).last.position).toBe(3n)
+  })
+
+  test('is read by ids although its next range was requested before, and failed', async () => {
+    fake.state.width = 10n
+    fake.pass(44)
+    const step = open()
+    expect(await step()).toMatchObject({ source: 'logs', left: 'work' })
+    fake.state.hasLogs = false
+    expect(await step()).toMatchObject({ source: 'ids', proven: fake.head() })
+  })
+
   test('is read by ids once in a step', async () => {
     fake.state.hasLogs = false
     const fault = new Error('the node is down')
@@ -160,6 +182,20 @@ test('batches shrink while nodes disagree about their last row, so that the rows
   }
   expect(written).toEqual([5n, null, null, 6n, null, 7n])
   expect(await step()).toMatchObject({ problem: 'nodes disagree about position 8' })
+})
+
+test.each([
+  [1, 'a node denies position 2, and has a later one'],
+  [2, 'nodes disagree about position 2'],
+])('of %s nodes, one denies an id and has a later one: the index waits, with the problem', async (nodes, problem) => {
+  if (nodes === 2) addEndpoint(fake, () => null)
+  fake.create('position', 1, 3)
+  const step = open({ readBatches: { first: 8, max: 8, factor: 2 } })
+  expect(await step()).toMatchObject({ isWritten: true, left: 'work' })
+  expect(await step()).toMatchObject({ isWritten: false, left: 'a decision', problem })
+  fake.create('position', 2)
+  expect(await step()).toMatchObject({ isWritten: true, problem: null })
+  expect((await progress()).last.position).toBe(3n)
 })
 
 test('rows above the cursor are announced when the cursor passes them', async () => {

@@ -46,7 +46,7 @@ export type ChainStatus = {
   readonly endpoints: readonly EndpointStatus[]
   /** Every available endpoint reports the same old block: the chain has halted, not the service. */
   readonly halted: boolean
-  /** Some endpoint serves logs, or has not refused them yet. */
+  /** Some endpoint serves logs, or has not refused them yet and is not lost while another one is available. */
   readonly hasLogs: boolean
 }
 
@@ -55,6 +55,13 @@ const OLD_SECONDS = 60
 
 /** A height that was read longer ago does not describe the endpoint any more. */
 const STALE_MS = 20_000
+
+/** An endpoint that does not answer is lost when its height was read this many seconds ago. */
+const LOST_SECONDS = 30
+
+/** Whether an endpoint does not answer, and may not do so soon. */
+export const isLost = ({ rank, heightAgeSeconds }: EndpointStatus): boolean =>
+  rank === 'paused' && (heightAgeSeconds ?? LOST_SECONDS) >= LOST_SECONDS
 
 const ageOf = ({ head }: EndpointState, now: number): number | null => (head === null ? null : now - head.seenAt)
 
@@ -114,8 +121,13 @@ const statusOfEndpoint = (
 }
 
 /** Describes the endpoints of a chain without sending a request. */
-export const statusOf = (states: readonly EndpointState[], now: number): ChainStatus => ({
-  endpoints: states.map((state, index) => statusOfEndpoint(state, index, states, now)),
-  halted: isHalted(states, now),
-  hasLogs: logWidthOf(states, now) !== null,
-})
+export const statusOf = (states: readonly EndpointState[], now: number): ChainStatus => {
+  const endpoints = states.map((state, index) => statusOfEndpoint(state, index, states, now))
+  const serving = endpoints.filter(({ rank, missing }) => rank !== 'wrong chain' && !missing.includes('logs'))
+  const isAnyAvailable = states.some((state) => isAvailable(state, now))
+  return {
+    endpoints,
+    halted: isHalted(states, now),
+    hasLogs: serving.some((endpoint) => !isAnyAvailable || !isLost(endpoint)),
+  }
+}

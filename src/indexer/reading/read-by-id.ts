@@ -50,8 +50,15 @@ export const readEntities = async (
   return entities.flatMap((entity, at) => factOf(entity, outcomes[at], block) ?? [])
 }
 
-/** The facts after the last ids; `complete` when no further entity exists at the block. */
-export type Continuation = { readonly facts: readonly DatedFact[]; readonly complete: boolean }
+/**
+ * The facts after the last ids; `complete` when no further entity exists at the block. `denied` is one that does not
+ * exist, although a later one does.
+ */
+export type Continuation = {
+  readonly facts: readonly DatedFact[]
+  readonly complete: boolean
+  readonly denied: Entity | undefined
+}
 
 /** Reads the entities after the last ids at a block, at most `most` of each kind. Throws as `Chain.readAt` does. */
 export const readOn = async (chain: Chain, block: StoredBlock, last: LastIds, most: number): Promise<Continuation> => {
@@ -66,8 +73,14 @@ export const readOn = async (chain: Chain, block: StoredBlock, last: LastIds, mo
       // Entities after the first id that does not exist were answered from another state. They are read again.
       const begins = facts[0]?.id === 1n && before === null ? 1n : from
       const dense = facts.filter(({ id }, at) => id === begins + BigInt(at))
-      return { facts: dense, complete: dense.length === facts.length && facts.at(-1)?.id !== asked.at(-1)?.id }
+      const next = facts[dense.length]
+      const denied = next && { kind, id: next.id - 1n }
+      return { facts: dense, complete: next === undefined && facts.at(-1)?.id !== asked.at(-1)?.id, denied }
     }),
   )
-  return { facts: continued.flatMap(({ facts }) => facts), complete: continued.every(({ complete }) => complete) }
+  return {
+    facts: continued.flatMap(({ facts }) => facts),
+    complete: continued.every(({ complete }) => complete),
+    denied: continued.find(({ denied }) => denied)?.denied,
+  }
 }
