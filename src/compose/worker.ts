@@ -68,10 +68,10 @@ const SUM_EVERY_MS = 60_000
 const DISPATCH_EVERY_MS = 1_000
 
 /**
- * Milliseconds that a worker waits for a connection. No client waits for it, and on a machine that starts everything at
- * once a connection to a healthy database takes more than a second. A database that is down refuses immediately.
+ * The times of a worker's database. No client waits for its connections, and on a machine that starts everything at once
+ * one to a healthy database takes more than a second. A database that is down refuses immediately.
  */
-const CONNECT_WITHIN_MS = 5_000
+const WORKER_TIMES = { statementTimeoutMs: WORK_WITHIN_MS, connectTimeoutMs: 5_000 }
 
 /** Maximum slices that one run of the audit compares after an upgrade. */
 const MOST_SLICES = 1_000
@@ -86,12 +86,13 @@ export const openWorker = async (
   config: ConfigOf<typeof environments.worker>,
   log: Logger,
   closers: Closers,
+  times = WORKER_TIMES,
 ): Promise<void> => {
   const metrics = createMetrics()
   const served = await serveMetrics({ metrics, ...metricsOf(config), log })
   closers.add('metrics', served, (it) => it.close())
   const { DATABASE_URL: url, WORKER_POOL_SIZE: maxConnections } = config
-  const pool = { url, statementTimeoutMs: WORK_WITHIN_MS, connectTimeoutMs: CONNECT_WITHIN_MS, log }
+  const pool = { url, ...times, log }
   const unlimited = openDatabase({ ...pool, name: 'jobs', maxConnections }, closers)
   // Jobs begin together, and on a busy machine each takes long. They wait for a connection in turn, without a time-out: at
   // the pool, those that wait long would fail while the database is in reach.

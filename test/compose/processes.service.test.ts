@@ -135,7 +135,7 @@ test('jobs of a worker wait for a connection in turn, however long another one i
   await locking.query('BEGIN; LOCK TABLE webhook_endpoints')
   const { closers } = recording()
   const config = load(environments.worker, { ...env, WORKER_POOL_SIZE: '1', METRICS_PORT: 'off' })
-  await openWorker(config, seen, closers)
+  await openWorker(config, seen, closers, { statementTimeoutMs: 4_000, connectTimeoutMs: 2_000 })
   const dropped = (job: string) => lines.filter((it) => it.msg === 'job dropped' && it.job === job)
   await expect.poll(() => dropped('dispatch').length, { timeout: 60_000 }).toBeGreaterThan(0)
   expect(dropped('observe')).toEqual([])

@@ -19,6 +19,9 @@ const RESUMES_WITHIN_MS = 10_000
 /** The duration of an observation in this test, in milliseconds. */
 const OBSERVING_MS = 400
 
+/** How often sweeps are repeated in this test, in milliseconds. */
+const SWEEP_EVERY_MS = 1_000
+
 const chain = { chainId: 8453 } as const
 const idle = {
   sweep: async () => {},
@@ -69,7 +72,7 @@ const startWorker = async ({
     },
   })
   if (isRepeated) await jobs.repeat('observe', chain, 5_000)
-  await jobs.repeat('sweep', chain, 2_000)
+  await jobs.repeat('sweep', chain, SWEEP_EVERY_MS)
   const asking = setInterval(() => jobs.ask('observe', chain), 200)
   return {
     prefix,
@@ -186,7 +189,7 @@ const scheduleAnHourAhead = async (prefix: string): Promise<void> => {
   const queue = new Queue('sweep', { connection: redis.client, prefix })
   const key = JSON.stringify(chain).replaceAll(':', '=')
   await queue.removeJobScheduler(key)
-  const next = { every: 2_000, startDate: Date.now() + 3_600_000 }
+  const next = { every: SWEEP_EVERY_MS, startDate: Date.now() + 3_600_000 }
   await queue.upsertJobScheduler(key, next, { name: 'sweep', data: chain })
   await queue.close()
 }

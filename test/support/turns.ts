@@ -3,11 +3,11 @@
  * are the digits of the seed in a number system whose digits have these numbers of values.
  */
 
-const COMBINED = 6
+const COMBINED = 8
 const DEPLOYED = 3
 const SANDBOX = 3
 
-/** The files of `combined` with an index of this remainder by 6. */
+/** The files of `combined` with an index of this remainder by 8. */
 export const isCombinedTurn = (seed: number, index: number): boolean => index % COMBINED === seed % COMBINED
 
 /** One of three runs has the profile of deployments, and with it the random actions. */
