@@ -1,26 +1,17 @@
-/** Mining and calls exclude each other, and a call waits behind a miner that already waits. */
+/** Mining and calls exclude each other. Each waits for those before it only, so none keeps another one waiting for long. */
 export const createTurns = () => {
   let mined: Promise<unknown> = Promise.resolve()
   const asking = new Set<Promise<unknown>>()
   return {
-    /** Mines once all calls have their answer, one miner after the other. */
+    /** Mines once the miners before it are done and the calls before it have their answer. */
     mine<T>(work: () => Promise<T>): Promise<T> {
-      const before = mined
-      const mining = (async () => {
-        await before
-        await Promise.allSettled(asking)
-        return work()
-      })()
+      const mining = Promise.allSettled([mined, ...asking]).then(work)
       mined = mining.catch(() => {})
       return mining
     },
-    /** Runs a call once no miner is active or waiting. */
+    /** Runs a call once the miners before it are done. */
     async ask<T>(work: () => Promise<T>): Promise<T> {
-      for (let last: unknown; last !== mined; ) {
-        last = mined
-        await mined
-      }
-      const answer = work()
+      const answer = mined.then(work)
       asking.add(answer)
       try {
         return await answer
