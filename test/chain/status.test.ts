@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
-import { type EndpointReport, initialState, learn } from '../../src/chain/endpoints/state.ts'
+import { type EndpointReport, type EndpointState, initialState, learn } from '../../src/chain/endpoints/state.ts'
 import { logWidthOf, statusOf } from '../../src/chain/endpoints/status.ts'
 import { createEndpointRegistry } from '../../src/chain/pool/registry.ts'
 import { startNode } from '../support/scripted-node.ts'
@@ -20,8 +20,9 @@ const without = after(
 const wrong = after({ is: 'chain', right: false })
 
 test('the log width of a chain is the smallest one of the endpoints that serve logs', () => {
-  expect(logWidthOf([initialState(2_000n), narrow, after(right), without, wrong], START)).toBe(500n)
-  expect(logWidthOf([without, wrong], START)).toBeNull()
+  const widthOf = (...states: readonly EndpointState[]) => logWidthOf(statusOf(states, START))
+  expect(widthOf(initialState(2_000n), narrow, after(right), without, wrong)).toBe(500n)
+  expect(widthOf(without, wrong)).toBeNull()
 })
 
 test('a chain has logs when an endpoint serves them or has not refused them yet', () => {

@@ -90,13 +90,6 @@ const isHalted = (states: readonly EndpointState[], now: number): boolean => {
   )
 }
 
-/** The smallest log width among the endpoints that serve logs, or have not refused them yet; null without one. */
-export const logWidthOf = (states: readonly EndpointState[], now: number): bigint | null => {
-  const serving = states.filter((state) => state.chain !== 'wrong' && !isMissing(state.missing, 'logs', now))
-  const widths = serving.map(({ width }) => width.blocks)
-  return widths.reduce<bigint | null>((least, width) => (least === null || width < least ? width : least), null)
-}
-
 const statusOfEndpoint = (
   state: EndpointState,
   index: number,
@@ -120,14 +113,22 @@ const statusOfEndpoint = (
   }
 }
 
+/** Whether it serves logs, or has not refused them yet. */
+const mayServeLogs = ({ rank, missing }: EndpointStatus): boolean => rank !== 'wrong chain' && !missing.includes('logs')
+
 /** Describes the endpoints of a chain without sending a request. */
 export const statusOf = (states: readonly EndpointState[], now: number): ChainStatus => {
   const endpoints = states.map((state, index) => statusOfEndpoint(state, index, states, now))
-  const serving = endpoints.filter(({ rank, missing }) => rank !== 'wrong chain' && !missing.includes('logs'))
   const isAnyAvailable = states.some((state) => isAvailable(state, now))
   return {
     endpoints,
     halted: isHalted(states, now),
-    hasLogs: serving.some((endpoint) => !isAnyAvailable || !isLost(endpoint)),
+    hasLogs: endpoints.filter(mayServeLogs).some((endpoint) => !isAnyAvailable || !isLost(endpoint)),
   }
+}
+
+/** The smallest log width among the endpoints that may serve logs; null without one. */
+export const logWidthOf = ({ endpoints }: Pick<ChainStatus, 'endpoints'>): bigint | null => {
+  const widths = endpoints.filter(mayServeLogs).map(({ width }) => width)
+  return widths.reduce<bigint | null>((least, width) => (least === null || width < least ? width : least), null)
 }

@@ -183,6 +183,11 @@ export const createEndpointRegistry = ({
       .toSorted((a, b) => ranks.indexOf(a.rank) - ranks.indexOf(b.rank))
   }
 
+  const status = (): ChainStatus => {
+    const states = members.map(({ state }) => state())
+    return statusOf(states, Date.now())
+  }
+
   return {
     ranked,
     penalize(endpoint, why) {
@@ -191,14 +196,8 @@ export const createEndpointRegistry = ({
     reportMissingLogs(endpoint, why) {
       members[endpoint]?.learn({ is: 'missing logs', why })
     },
-    logWidth() {
-      const states = members.map(({ state }) => state())
-      return logWidthOf(states, Date.now())
-    },
-    status() {
-      const states = members.map(({ state }) => state())
-      return statusOf(states, Date.now())
-    },
+    logWidth: () => logWidthOf(status()),
+    status,
     async refresh() {
       const now = Date.now()
       const isOutdated = (member: Member): boolean =>

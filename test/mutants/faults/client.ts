@@ -666,7 +666,6 @@ export const clientFaults: Faults = {
       [" || (state.chain === 'unknown' && state.failures > 0)", ''],
       ['?? 0) > STALE_MS', '?? 0) >= STALE_MS'],
       ['penaltyAt(state.penalty, now) ?? penaltyAt(state.missingLogs, now)', 'penaltyAt(state.penalty, now)'],
-      ["state.chain !== 'wrong' && !isMissing", '!isMissing'],
       ['width < least', 'width > least'],
     ],
   },
