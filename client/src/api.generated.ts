@@ -2102,7 +2102,7 @@ export interface components {
             /** @description Chain id of EIP-155 */
             chainId: number;
             /**
-             * @description `following`: indexed up to the head; `catching up`; `stuck`: no step has succeeded for some time; `halted`: the chain makes no blocks; `unknown`: the database is out of reach
+             * @description `following`: indexed up to the head; `catching up`; `stuck`: the worker is silent, or the index has a `problem`; `halted`: the chain makes no blocks; `unknown`: the database is out of reach
              * @enum {string}
              */
             state: "following" | "catching up" | "stuck" | "halted" | "unknown";

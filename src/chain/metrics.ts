@@ -76,14 +76,6 @@ export const measureChains = (metrics: Metrics, chains: ReadonlyMap<number, Chai
         all.flatMap((it) => endpointRanks.map((rank) => [{ ...of(it), rank }, it.node.rank === rank ? 1 : 0])),
     },
   ])
-  show(metrics, () => [...chains.values()], [
-    {
-      name: 'fx_chain_halted',
-      help: '1 while all nodes of a chain report the same old block',
-      labels: ['chain'],
-      of: (all) => all.map(({ chainId, status }) => [{ chain: chainId }, status().halted ? 1 : 0]),
-    },
-  ])
 
   return nodeRequests.subscribe({
     onEnd({ chainId: chain, node, methods, signal, odd, startedAt, result, error }) {

@@ -50,7 +50,7 @@ test('each node has its height, its distance to the highest of its chain, and it
         endpoint(3, { height: 99n }),
       ],
     },
-    56: { endpoints: [endpoint(0, { height: 5n })], halted: true },
+    56: { endpoints: [endpoint(0, { height: 5n })] },
   })
   expect((await samples('fx_node_height_blocks')).toSorted()).toEqual([
     '{chain="56",node="0"} 5',
@@ -68,7 +68,6 @@ test('each node has its height, its distance to the highest of its chain, and it
     '{chain="8453",node="3",rank="ok"} 1',
   ])
   expect(await all('fx_node_rank')).toBe(5 * 8)
-  expect([await samples('fx_chain_halted'), await all('fx_chain_halted')]).toEqual([['{chain="56"} 1'], 2])
 })
 
 test('requests are counted by their method and outcome until the measurement is stopped', async () => {

@@ -226,26 +226,33 @@ describe('the metrics of an index', () => {
     })
     const text = await metrics.metrics()
     return Object.fromEntries(
-      [...text.matchAll(/^(\w+)\{chain="8453"(?:,(?:state|log)="([\w ]+)")?\} (.*)$/gm)].map(
+      [...text.matchAll(/^(\w+)\{chain="8453"(?:,(?:state|log|node)="([\w ]+)")?\} (.*)$/gm)].map(
         ([, name, state, value]) => [state === undefined ? name : `${name} ${state}`, Number(value)],
       ),
     )
   }
 
+  const endpoint = (index: number, rank: string) => ({
+    ...{ index, rank, height: 90n, timestamp: 994n, width: 5n, missing: [], fault: null },
+  })
+
   test('are those of its health', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: 1_800_000_009_000 })
+    const nodes = { halted: true, hasLogs: true, endpoints: [endpoint(0, 'ok'), endpoint(1, 'paused')] }
     const audit = { ...healthyAudit, compared: 11n, rounds: 12n, differences: 13n, repaired: 14n }
     const observations = { waiting: 4, oldestSeconds: 7.5 }
     const withoutLog = { pending: 1, absent: 2, pruned: 3, oldestSeconds: 8.5 }
     const unread = { completeFrom: 70n, unreadBlocks: 69n, prunedBlocks: 5n, gaps: 2 }
     const ledger = { ...unread, logs: 68n, summedTo: 3n, sumsLagSeconds: 9.5 }
-    expect(await scrape(healthOf({ audit, observations, withoutLog, ledger, feesContradiction: 'x' }), 105n)).toEqual({
+    const health = { ...beat({ nodes }), audit, observations, withoutLog, ledger, feesContradiction: 'x' }
+    expect(await scrape(healthOf(health), 105n)).toEqual({
       ...{ fx_index_block: 99, fx_index_head_block: 100, fx_index_lag_seconds: 2 },
       ...{ fx_index_heartbeat_age_seconds: 0.4, fx_index_look_age_seconds: 0.4 },
       ...{ fx_index_proven_block: 99, fx_index_proven_age_seconds: 2 },
       ...{ fx_index_observations_waiting: 4, fx_index_observations_oldest_seconds: 7.5 },
       ...{ fx_audit_compared_total: 11, fx_audit_rounds_total: 12, fx_audit_differences_total: 13 },
       ...{ fx_audit_repaired_total: 14, fx_audit_age_seconds: 10, fx_index_fees_contradicted: 1 },
+      ...{ fx_chain_halted: 1, 'fx_node_paused 0': 0, 'fx_node_paused 1': 1 },
       fx_index_unknown_logs_total: 0,
       fx_index_start_ahead_blocks: 5,
       fx_index_gap_oldest_seconds: 8.5,
@@ -267,6 +274,7 @@ describe('the metrics of an index', () => {
   test('are 0 where nothing waits, nothing is contradicted and the start block is not above the head', async () => {
     const observations = { waiting: 0, oldestSeconds: null }
     expect(await scrape(healthOf({ observations, audit: null }), 90n)).toMatchObject({
+      fx_chain_halted: 0,
       ...{ fx_index_observations_oldest_seconds: 0, fx_index_fees_contradicted: 0, fx_index_start_ahead_blocks: 0 },
       fx_index_gap_oldest_seconds: 0,
     })
@@ -276,6 +284,7 @@ describe('the metrics of an index', () => {
     const empty = await scrape(healthOf({ indexed: null, heartbeat: null, audit: null }))
     expect(empty).not.toHaveProperty('fx_index_block')
     expect(empty).not.toHaveProperty('fx_index_start_ahead_blocks')
+    expect(empty).not.toHaveProperty('fx_chain_halted')
     expect(empty).toMatchObject({ 'fx_index_state stuck': 1 })
     expect(await scrape(unavailable('the database is out of reach'))).toEqual({
       'fx_index_state following': 0,

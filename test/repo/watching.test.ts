@@ -75,7 +75,7 @@ describe('monitoring', () => {
     const ours = [...names].filter((name) => name.startsWith('fx_'))
     expect(ours.length).toBeGreaterThan(40)
     const units =
-      /_(seconds|bytes|blocks|total|info)$|^fx_(pages|streams_open|waits_open|availability|chain_halted|node_state|node_rank|pricing_pairs|pricing_signing)$/
+      /_(seconds|bytes|blocks|total|info)$|^fx_(pages|streams_open|waits_open|availability|chain_halted|node_rank|node_paused|pricing_pairs|pricing_signing)$/
     const gauges =
       /^fx_(index_(block|head_block|proven_block|observations_waiting|rows_without_log|fees_contradicted|ledger_gaps|ledger_logs|state)|jobs_waiting|webhooks_waiting|webhook_endpoints|database_connections|database_replica_used)$/
     expect(ours.filter((name) => !units.test(name) && !gauges.test(name))).toEqual([])

@@ -311,7 +311,7 @@ export const notes: Readonly<Record<string, string>> = {
   Error: 'An error',
   'observations.waiting': 'Number of records that wait to be read again',
   state:
-    '`following`: indexed up to the head; `catching up`; `stuck`: no step has succeeded for some time; `halted`: the chain makes no blocks; `unknown`: the database is out of reach',
+    '`following`: indexed up to the head; `catching up`; `stuck`: the worker is silent, or the index has a `problem`; `halted`: the chain makes no blocks; `unknown`: the database is out of reach',
   'endpoints.worker': 'Nodes as the worker sees them',
   'endpoints.api': 'Nodes as this process sees them',
 }

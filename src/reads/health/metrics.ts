@@ -37,6 +37,11 @@ const rows: readonly Row[] = [
     'How far the head is ahead of the last proved block, in seconds between the times of both blocks',
     provenAgeOf,
   ],
+  [
+    'fx_chain_halted',
+    '1 while all nodes of a chain report the same old block to the worker that follows it',
+    ({ heartbeat }) => heartbeat && Number(heartbeat.nodes.halted),
+  ],
   ['fx_index_observations_waiting', 'Entities in the refresh queue', (it) => it.observations.waiting],
   [
     'fx_index_observations_oldest_seconds',
@@ -110,6 +115,17 @@ export const showIndex = (metrics: Metrics, sources: HealthSources): void => {
         all.flatMap(({ chain, health }) =>
           (['pending', 'absent', 'pruned'] as const).map(
             (log) => [{ chain, log }, health?.withoutLog[log] ?? null] as const,
+          ),
+        ),
+    },
+    {
+      name: 'fx_node_paused',
+      help: '1 while a node does not answer the worker that follows its chain',
+      labels: ['chain', 'node'],
+      of: (all) =>
+        all.flatMap(({ chain, health }) =>
+          (health?.heartbeat?.nodes.endpoints ?? []).map(
+            ({ index, rank }) => [{ chain, node: index }, rank === 'paused' ? 1 : 0] as const,
           ),
         ),
     },

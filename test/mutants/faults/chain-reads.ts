@@ -272,7 +272,6 @@ export const chainReadFaults: Faults = {
       ['Number(it.highest - it.node.height)', 'Number(it.node.height - it.highest)'],
       ['it.node.height === null ? null : Number(it.node.height)]', 'Number(it.node.height)]'],
       ['it.node.rank === rank ? 1 : 0', 'it.node.rank !== rank ? 1 : 0'],
-      ['status().halted ? 1 : 0', 'status().halted ? 0 : 1'],
       ['(performance.now() - startedAt) / 1_000', 'performance.now() - startedAt'],
       ['for (const kind of odd) oddAnswers.inc({ chain, node, kind })', ''],
       ['const answer = result?.[at]', 'const answer = result?.[0]'],
