@@ -15,12 +15,17 @@ export const quorum = (chain: Pick<Chain, 'status'>): number => Math.min(2, chai
  */
 export const SINGLE_ANSWER_MS = 10_000
 
-/** Since when something has been so, in milliseconds, and of which block or row. */
-export type Since = { readonly of: string; readonly since: number }
+/** Since when something has been so, when it was seen last, in milliseconds, and of which block or row. */
+export type Since = { readonly of: string; readonly since: number; readonly at: number }
 
-/** The time that was noted before, or now: also when it was of another block or row, or the clock was set back. */
-export const sinceThen = (before: Since | null, of: string, now: number): Since =>
-  before?.of === of && before.since <= now ? before : { of, since: now }
+/**
+ * The time that was noted before, or now: also when it was of another block or row, was not seen again for
+ * `SINGLE_ANSWER_MS`, or the clock was set back.
+ */
+export const sinceThen = (before: Since | null, of: string, now: number): Since => {
+  const isSeenAgain = before?.of === of && before.at <= now && now - before.at < SINGLE_ANSWER_MS
+  return { of, since: isSeenAgain ? before.since : now, at: now }
+}
 
 /** The answer of all endpoints; undefined when they disagree or fewer than the quorum answered. */
 export const unanimous = <T>(

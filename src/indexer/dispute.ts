@@ -69,7 +69,8 @@ export const createDispute = ({
     denied = sinceThen(before, `${number} ${hash}`, now())
     const { length } = chain.status().endpoints
     if (length > 1) report(`only one node has a block ${number}, and with another hash`)
-    return denied === before && (length === 1 || now() - denied.since >= SINGLE_ANSWER_MS)
+    const isRepeated = denied.of === before?.of && denied.since === before.since
+    return isRepeated && (length === 1 || now() - denied.since >= SINGLE_ANSWER_MS)
   }
 
   /** Decides about a block that no endpoint has at its number: heads below it may only lag for a while. */
@@ -78,19 +79,22 @@ export const createDispute = ({
     const gaps = heads.filter((it) => it.head.number >= number)
     for (const { endpoint } of gaps) chain.penalize(endpoint, `it has no block ${number}, below its newest block`)
     const [gap] = gaps
+    const before = above
+    above = null
     if (gap !== undefined && below.length < quorum(chain)) {
       report(`a node with block ${gap.head.number} has no block ${number}`)
       return null
     }
     const newest = below.map((it) => it.head.number).reduce(max, 0n)
     report(`the index is at block ${number}, above the newest block of every node, ${newest}`)
-    above = sinceThen(above, hash, now())
+    above = sinceThen(before, hash, now())
     return now() - above.since < ABOVE_MS ? null : below.map(({ endpoint }) => endpoint)
   }
 
   return {
     async resolve({ number, hash }) {
-      const asked = { block: getBlock(number), head: getBlock('latest'), id: getChainId() }
+      // The head comes first: a node may get the block in between.
+      const asked = { head: getBlock('latest'), block: getBlock(number), id: getChainId() }
       const all = (await chain.queryAllEndpoints(asked)).filter(({ endpoint, outcomes: { id } }) => {
         const isOther = id.ok && id.value !== chain.chainId
         // Behind one address may be nodes of several chains, and none of another one can deny a block of this one.
@@ -116,17 +120,15 @@ export const createDispute = ({
       const denying = deniers.map(({ endpoint }) => endpoint)
       if (holders.length === 0) return deniers.length > 1 || trustSingle(number, first.hash) ? denying : null
       const withHash = (of: string) => deniers.filter((it) => it.hash === of).map(({ endpoint }) => endpoint)
-      const agreed = deniers.map((it) => withHash(it.hash)).find(({ length }) => length > holders.length)
-      if (agreed !== undefined && agreed.length > 1) return agreed
-      const haveStopped = deniers.some(
-        ({ at }) =>
-          holders.every((holder) => isStopped(holder.at, at, now())) &&
-          !isImplausibleHead(
-            at,
-            holders.map((holder) => holder.at),
-            now(),
-          ),
-      )
+      const largest = deniers.map((it) => withHash(it.hash)).reduce((a, b) => (b.length > a.length ? b : a))
+      if (largest.length > holders.length) return largest
+      const haveStopped = deniers.some((denier) => {
+        const others = answers.filter((it) => it !== denier).map(({ at }) => at)
+        return (
+          holders.every((holder) => isStopped(holder.at, denier.at, now())) &&
+          !isImplausibleHead(denier.at, others, now())
+        )
+      })
       if (haveStopped) return denying
       report(`nodes disagree about block ${number}`)
       for (const endpoint of denying) chain.penalize(endpoint, `its hash of block ${number} differs from other nodes`)

@@ -357,6 +357,29 @@ describe('what a node calls its newest block', () => {
     expect(penalized).toEqual([])
   })
 
+  test('does not count when two others, which stand still, have another block of its number', async () => {
+    const opened = open({ isLive: true })
+    const still = { height: 100, fork: 0 }
+    opened.block(still.height, still.fork)
+    Object.assign(opened.at, { now: opened.at.now + 50_000, height: 100, fork: 7 })
+    opened.endpoints.push({ height: 100, fork: 7 }, still, still)
+    expect(await poll(opened)).toBe('a node claims block 100: no other node has it')
+  })
+
+  const ours = { height: 100, fork: 0 }
+  const theirs = { height: 100, fork: 7 }
+  const claims = { height: 101, fork: 0 }
+  test.each([
+    [0, [claims, ours, theirs, theirs]],
+    [2, [theirs, theirs, claims, ours]],
+  ])('counts from node %i of four when one of three others is on its fork', async (endpoint, nodes) => {
+    const opened = open({ isLive: true })
+    opened.endpoints.push(...nodes)
+    Object.assign(opened.at, { endpoint, height: 101, fork: 0 })
+    expect(await poll(opened)).toBe(101)
+    expect(opened.penalized).toEqual([])
+  })
+
   test('is followed after a start if the stored head allows it, although the other one of two nodes is on a fork', async () => {
     const forks = [
       { height: 300, fork: 0 },

@@ -48,6 +48,14 @@ test('an endpoint with incomplete logs ranks above one that lags, and its head c
   expect(states.map((each) => rankOf(each, states, START + 5_000))).toEqual(['ok', 'lagging'])
 })
 
+test('an earlier head in the future makes no other endpoint lag either', () => {
+  const now = BigInt(START / 1_000)
+  const recovered = (first: bigint) => learn(at(0, first), { is: 'head', number: now, timestamp: now }, START + 2_000)
+  const honest = at(1_000, now)
+  expect(rankOf(honest, [honest, recovered(now + 3_600n)], START)).toBe('ok')
+  expect(rankOf(honest, [honest, recovered(now + 15n)], START)).toBe('lagging')
+})
+
 test('a single head in the future makes no other endpoint lag unless all heads are in the future', () => {
   const now = BigInt(START / 1_000)
   const ranksAt = (...times: readonly bigint[]) => {

@@ -20,17 +20,17 @@ const LAG_SECONDS = 2n
 /** Seconds of chain time within which the heads of nodes are that follow the same chain. */
 const NEAR_SECONDS = 5n
 
+/** Seconds that a block's time may be ahead of our clock. */
+const AHEAD_SECONDS = 15n
+
 /**
  * Whether a block's time (Unix seconds) is so many seconds behind another one that its node may have stopped. The part of
- * the other one that is ahead of the clock shows nothing, unless the chain's own time is ahead of it.
+ * the other one that is ahead of the clock shows nothing, unless the chain's own time is far ahead of it.
  */
 export const isStopped = (time: bigint, other: bigint, now: number, seconds = NEAR_SECONDS): boolean => {
   const clock = BigInt(Math.floor(now / 1_000))
-  return (time > clock ? other : min(other, clock)) - time > seconds
+  return (time > clock + AHEAD_SECONDS ? other : min(other, clock)) - time > seconds
 }
-
-/** Seconds that a block's time may be ahead of our clock. */
-const AHEAD_SECONDS = 15n
 
 /**
  * Whether a head's time (Unix seconds) is in the future, while other heads are not and none of them comes close to it.
@@ -45,13 +45,15 @@ export const isImplausibleHead = (time: bigint, others: readonly bigint[], now: 
 const timesOf = ({ head }: EndpointState): bigint[] => (head === null ? [] : [head.timestamp])
 
 /**
- * Whether an endpoint's head was read after the other's and still is more than `LAG_SECONDS` of chain time behind it.
+ * Whether an endpoint's head was read after a plausible one of the other and still is more than `LAG_SECONDS` of chain
+ * time behind it.
  */
-const isBehind = ({ head }: EndpointState, other: EndpointState): boolean =>
+const isBehind = ({ head }: EndpointState, other: EndpointState, isPlausible: (time: bigint) => boolean): boolean =>
   head !== null &&
   other.head !== null &&
   [other.head, ...other.earlier].some(
-    ({ seenAt, timestamp }) => seenAt <= head.seenAt && timestamp - head.timestamp > LAG_SECONDS,
+    ({ seenAt, timestamp }) =>
+      seenAt <= head.seenAt && timestamp - head.timestamp > LAG_SECONDS && isPlausible(timestamp),
   )
 
 /**
@@ -63,9 +65,11 @@ const isBehind = ({ head }: EndpointState, other: EndpointState): boolean =>
 export const rankOf = (state: EndpointState, all: readonly EndpointState[], now: number): Rank => {
   if (penaltyAt(state.penalty, now) !== null) return 'penalized'
   const trusted = all.filter(({ chain, penalty }) => chain === 'right' && penaltyAt(penalty, now) === null)
-  const isPlausible = (other: EndpointState): boolean =>
-    !timesOf(other).some((time) => isImplausibleHead(time, trusted.filter((it) => it !== other).flatMap(timesOf), now))
+  const plausibleOf = (other: EndpointState) => {
+    const times = trusted.filter((it) => it !== other).flatMap(timesOf)
+    return (time: bigint): boolean => !isImplausibleHead(time, times, now)
+  }
   // Its own earlier heads do not count: after a reorg they may be higher.
-  if (trusted.some((other) => other !== state && isBehind(state, other) && isPlausible(other))) return 'lagging'
+  if (trusted.some((other) => other !== state && isBehind(state, other, plausibleOf(other)))) return 'lagging'
   return penaltyAt(state.missingLogs, now) === null ? 'ok' : 'incomplete logs'
 }

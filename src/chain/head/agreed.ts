@@ -13,11 +13,11 @@ const blockIn = (outcome: BlockOutcome): Block | null => (outcome?.ok ? outcome.
 /** The hash of the block in an answer; undefined without one. */
 export const hashIn = (outcome: BlockOutcome): string | undefined => blockIn(outcome)?.hash
 
-/** The block that two endpoints have at a height, `claimed` if it is one; undefined without one. */
-const sharedBlock = (blocks: readonly Block[], claimed: string): Block | undefined => {
+/** The block that two endpoints have at a height, `preferred` if it is one; undefined without one. */
+const sharedBlock = (blocks: readonly Block[], preferred: string | undefined): Block | undefined => {
   const withHash = (hash: string | undefined) => blocks.filter((block) => block.hash === hash)
   const shared = blocks.filter(({ hash }) => withHash(hash).length > 1)
-  const { hash } = shared.find((it) => it.hash === claimed) ?? shared[0] ?? {}
+  const { hash } = shared.find((it) => it.hash === preferred) ?? shared[0] ?? {}
   // A node that returns an early time for it would leave more time for its claim.
   return withHash(hash).sort((a, b) => Number(b.timestamp - a.timestamp))[0]
 }
@@ -56,17 +56,18 @@ export const agreeOnHead = async (
     const isKept = hashIn(only.blocks[atClaim]) === claim.hash && hashIn(only.before) !== undefined
     return { block: isKept ? claim : null, isOutvoted: false }
   }
+  const own = answers.find((it) => it.endpoint === endpoint)?.outcomes.blocks
+  const ownHashAt = (at: number): string | undefined => (at === atClaim ? claim.hash : hashIn(own?.[at]))
   const sharedAt = heights.map((_, at) =>
     sharedBlock(
       [only, ...others].flatMap(({ blocks }) => blockIn(blocks[at]) ?? []),
-      claim.hash,
+      ownHashAt(at),
     ),
   )
-  const own = answers.find((it) => it.endpoint === endpoint)?.outcomes.blocks
   const isOther = (shared: Block | undefined, at: number): boolean => {
     if (shared === undefined) return false
-    if (at === atClaim) return shared.hash !== claim.hash
-    const ownHash = hashIn(own?.[at])
+    const ownHash = ownHashAt(at)
+    if (at === atClaim) return shared.hash !== ownHash
     return ownHash !== undefined && ownHash !== shared.hash && !isStopped(shared.timestamp, claim.timestamp, now())
   }
   return { block: sharedAt.find((shared) => shared !== undefined) ?? null, isOutvoted: sharedAt.some(isOther) }

@@ -701,8 +701,10 @@ export const clientFaults: Faults = {
     tests: ['test/chain/ranking.test.ts', 'test/indexer/dispute.test.ts'],
     faults: [
       ['- time > seconds', '- time >= seconds'],
-      ['time > clock ? other : min(other, clock)', 'other'],
-      ['time > clock ? other : min(other, clock)', 'min(other, clock)'],
+      ['time > clock + AHEAD_SECONDS ? other : min(other, clock)', 'other'],
+      ['time > clock + AHEAD_SECONDS ? other : min(other, clock)', 'min(other, clock)'],
+      ['time > clock + AHEAD_SECONDS', 'time > clock'],
+      ['time > clock + AHEAD_SECONDS', 'time >= clock + AHEAD_SECONDS'],
       ["rank === 'ok' || rank === 'incomplete logs'", "rank === 'ok'"],
       ['timestamp - head.timestamp > LAG_SECONDS', 'timestamp - head.timestamp >= LAG_SECONDS'],
       ['seenAt <= head.seenAt', 'seenAt < head.seenAt'],
@@ -711,7 +713,7 @@ export const clientFaults: Faults = {
       ['other !== state && isBehind', 'isBehind'],
       ["chain === 'right' && penaltyAt(penalty, now) === null", "chain === 'right'"],
       ["chain === 'right' && penaltyAt(penalty, now) === null", 'penaltyAt(penalty, now) === null'],
-      [' && isPlausible(other)', ''],
+      [' && isPlausible(timestamp)', ''],
     ],
   },
   'src/chain/rpc/merged/send.ts': {

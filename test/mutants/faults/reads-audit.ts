@@ -12,8 +12,10 @@ export const auditFaults: Faults = {
       'test/indexer/repair.service.test.ts',
     ],
     faults: [
-      ['before?.of === of && before.since <= now', 'before != null && before.since <= now'],
-      ['before?.of === of && before.since <= now', 'before?.of === of'],
+      ['before?.of === of && before.at', 'before != null && before.at'],
+      ['before.at <= now && ', ''],
+      [' && now - before.at < SINGLE_ANSWER_MS', ''],
+      ['now - before.at < SINGLE_ANSWER_MS', 'now - before.at <= SINGLE_ANSWER_MS'],
       ['answers.length < quorum', 'answers.length <= quorum'],
       ['answers.length < quorum(chain)', 'answers.length < 1'],
       ['Math.min(2, chain.status().endpoints.length)', '1'],
