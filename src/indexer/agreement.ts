@@ -19,11 +19,11 @@ export const SINGLE_ANSWER_MS = 10_000
 export type Since = { readonly of: string; readonly since: number; readonly at: number }
 
 /**
- * The time that was noted before, or now: also when it was of another block or row, was not seen again for
- * `SINGLE_ANSWER_MS`, or the clock was set back.
+ * The time that was noted before, or now: also when it was of another block or row, was not seen again within so many
+ * milliseconds, or the clock was set back.
  */
-export const sinceThen = (before: Since | null, of: string, now: number): Since => {
-  const isSeenAgain = before?.of === of && before.at <= now && now - before.at < SINGLE_ANSWER_MS
+export const sinceThen = (before: Since | null, of: string, now: number, withinMs = SINGLE_ANSWER_MS): Since => {
+  const isSeenAgain = before?.of === of && before.at <= now && now - before.at < withinMs
   return { of, since: isSeenAgain ? before.since : now, at: now }
 }
 

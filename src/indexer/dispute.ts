@@ -16,6 +16,8 @@ export type Dispute = {
    * no endpoint answers.
    */
   resolve(block: Pick<StoredBlock, 'number' | 'hash'>): Promise<readonly number[] | null>
+  /** Whether every head was below the block, so that it has to be asked about again soon. */
+  isWaiting(): boolean
   /** A sentence about a disagreement of endpoints in the last minute; null when there was none. */
   problem(): string | null
   /** Reports that the disputed block was confirmed. */
@@ -113,7 +115,7 @@ export const createDispute = ({
       const holders = answers.filter((it) => it.hash === hash)
       const [first] = deniers
       if (holders.length > 0) denied = null
-      mostlyAbove = heads.length > 2 * answers.length ? sinceThen(mostlyAbove, hash, now()) : null
+      mostlyAbove = heads.length > 2 * answers.length ? sinceThen(mostlyAbove, hash, now(), REPORT_MS) : null
       if (mostlyAbove !== null && now() - mostlyAbove.since >= ABOVE_MS)
         report(`the index is at block ${number}, above the newest block of most nodes`)
       if (first === undefined) return null
@@ -134,6 +136,7 @@ export const createDispute = ({
       for (const endpoint of denying) chain.penalize(endpoint, `its hash of block ${number} differs from other nodes`)
       return null
     },
+    isWaiting: () => above !== null,
     problem: () => (disagreement !== null && now() - disagreement.at < REPORT_MS ? disagreement.message : null),
     confirm() {
       denied = null

@@ -259,9 +259,15 @@ export const createStep = (deps: StepDeps) => {
       // Mostly the node lags.
       if (isBelow && !isAnchorDue) return nothing
       const isReplaced = !isBelow && polled.anchor !== undefined && polled.anchor?.hash !== anchor.hash
-      if (!isReplaced && (isBelow || polled.anchor !== undefined)) anchorCheck.done()
-      if (isReplaced || isBelow) return settleDispute(lease, anchor)
-      if (polled.anchor !== undefined) dispute.confirm()
+      if (isReplaced || isBelow) {
+        const done = await settleDispute(lease, anchor)
+        if (isBelow && !dispute.isWaiting()) anchorCheck.done()
+        return done
+      }
+      if (polled.anchor !== undefined) {
+        anchorCheck.done()
+        dispute.confirm()
+      }
     } else if (head.number < deployment.startBlock) return nothing
     if (source === 'ids') return readIds(lease, progress, head)
     if (cursor === null || (logs === null && cursor.number < head.number)) return readRange(lease, progress, head)

@@ -240,6 +240,7 @@ describe('a block that no endpoint has', () => {
     expect(await dispute.resolve(block)).toBeNull()
     expect(penalized).toEqual(['1: it has no block 7, below its newest block'])
     expect(dispute.problem()).toBe('a node with block 7 has no block 7')
+    expect(dispute.isWaiting()).toBe(false)
   })
 
   test('is orphaned in spite of an endpoint that claims a higher newest block, once two others are below it', async () => {
@@ -255,7 +256,9 @@ describe('a block that no endpoint has', () => {
 
   test('is orphaned once every newest block has been below it for ten seconds', async () => {
     const dispute = open(...below)
+    expect(dispute.isWaiting()).toBe(false)
     expect(await dispute.resolve(block)).toBeNull()
+    expect(dispute.isWaiting()).toBe(true)
     expect(dispute.problem()).toBe('the index is at block 7, above the newest block of every node, 6')
     clock.now += 9_999
     expect(await dispute.resolve(block)).toBeNull()
@@ -324,6 +327,19 @@ describe('a block that most heads are below', () => {
     expect(await resolved(1)).toEqual([null, problem])
     expect(await resolved(9_999)).toEqual([null, problem])
     expect(penalized).toEqual([])
+  })
+
+  test('is a problem also if it is asked about rarely, but not after a minute', async () => {
+    for (const [ms, expected] of [
+      [59_999, problem],
+      [60_000, null],
+    ] as const) {
+      const dispute = open(ours, low, low)
+      await dispute.resolve(block)
+      clock.now += ms
+      await dispute.resolve(block)
+      expect(dispute.problem()).toBe(expected)
+    }
   })
 
   test.each<[string, (dispute: ReturnType<typeof open>) => Promise<unknown>]>([

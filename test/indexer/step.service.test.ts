@@ -728,6 +728,17 @@ describe('a reorg', () => {
     expect(await rowsOf(database, 'SELECT FROM rollbacks')).toEqual([])
   })
 
+  test('that leaves the only node below the anchor is asked about with each poll from when the anchor is due', async () => {
+    const step = await openIndexed({ anchorEveryMs: 4_000 })
+    await step()
+    fake.reorg(fake.head().number - 1n)
+    const lefts = async (ms: number) => {
+      clock.now += ms
+      return (await step(-1n, false)).left
+    }
+    expect([await lefts(3_999), await lefts(1), await lefts(0)]).toEqual(['nothing', 'a decision', 'a decision'])
+  })
+
   test('a node that denies the block of the anchor, below its own head, has a name', async () => {
     const step = await anchored(2)
     const { poll, queryAllEndpoints } = fake.chain

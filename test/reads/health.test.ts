@@ -280,6 +280,15 @@ describe('the metrics of an index', () => {
     })
   })
 
+  test('have what the worker sees of the nodes while it is not silent', async () => {
+    const nodes = { halted: true, hasLogs: true, endpoints: [endpoint(0, 'paused')] }
+    const seen = { fx_chain_halted: 1, 'fx_node_paused 0': 1 }
+    expect(await scrape(healthOf(beat({ nodes, ageSeconds: 10 })))).toMatchObject(seen)
+    expect(Object.keys(await scrape(healthOf(beat({ nodes, ageSeconds: 10.1 }))))).not.toEqual(
+      expect.arrayContaining([expect.stringMatching(/fx_chain_halted|fx_node_paused/)]),
+    )
+  })
+
   test('are missing where nothing is known, and only the state unknown remains without the database', async () => {
     const empty = await scrape(healthOf({ indexed: null, heartbeat: null, audit: null }))
     expect(empty).not.toHaveProperty('fx_index_block')

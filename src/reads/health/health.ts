@@ -30,6 +30,10 @@ const ALARM_OF_GAP_SECONDS = 900
 const isWorkerAlive = ({ heartbeat }: Pick<IndexHealth, 'heartbeat'>): boolean =>
   heartbeat !== null && heartbeat.ageSeconds <= WORKER_SILENT_SECONDS
 
+/** The nodes as the worker sees them; null while it is silent. */
+export const seenNodesOf = (health: Pick<IndexHealth, 'heartbeat'>) =>
+  isWorkerAlive(health) ? (health.heartbeat?.nodes ?? null) : null
+
 /** How far the head is ahead of the last block that was proved, in seconds of the chain; null without such a block. */
 export const provenAgeOf = ({ heartbeat }: Pick<IndexHealth, 'heartbeat'>): number | null =>
   heartbeat?.proven ? secondsBehind(heartbeat.proven, heartbeat.head) : null

@@ -2,7 +2,7 @@ import type { IndexHealth } from '../../db/index/health.ts'
 import { type Metrics, type Shown, show } from '../../lib/observe/metrics.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import { lagOfHealth } from '../lag/lag.ts'
-import { type HealthSources, provenAgeOf, stateOf, states } from './health.ts'
+import { type HealthSources, provenAgeOf, seenNodesOf, stateOf, states } from './health.ts'
 
 type Value = number | bigint | null | undefined
 
@@ -40,7 +40,10 @@ const rows: readonly Row[] = [
   [
     'fx_chain_halted',
     '1 while all nodes of a chain report the same old block to the worker that follows it',
-    ({ heartbeat }) => heartbeat && Number(heartbeat.nodes.halted),
+    (it) => {
+      const nodes = seenNodesOf(it)
+      return nodes && Number(nodes.halted)
+    },
   ],
   ['fx_index_observations_waiting', 'Entities in the refresh queue', (it) => it.observations.waiting],
   [
@@ -124,7 +127,7 @@ export const showIndex = (metrics: Metrics, sources: HealthSources): void => {
       labels: ['chain', 'node'],
       of: (all) =>
         all.flatMap(({ chain, health }) =>
-          (health?.heartbeat?.nodes.endpoints ?? []).map(
+          ((health && seenNodesOf(health)?.endpoints) ?? []).map(
             ({ index, rank }) => [{ chain, node: index }, rank === 'paused' ? 1 : 0] as const,
           ),
         ),

@@ -14,8 +14,8 @@ export const auditFaults: Faults = {
     faults: [
       ['before?.of === of && before.at', 'before != null && before.at'],
       ['before.at <= now && ', ''],
-      [' && now - before.at < SINGLE_ANSWER_MS', ''],
-      ['now - before.at < SINGLE_ANSWER_MS', 'now - before.at <= SINGLE_ANSWER_MS'],
+      [' && now - before.at < withinMs', ''],
+      ['now - before.at < withinMs', 'now - before.at <= withinMs'],
       ['answers.length < quorum', 'answers.length <= quorum'],
       ['answers.length < quorum(chain)', 'answers.length < 1'],
       ['Math.min(2, chain.status().endpoints.length)', '1'],
